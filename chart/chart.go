@@ -1,0 +1,17 @@
+// Package chart embeds the Helm chart.
+package chart
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+)
+
+//go:embed Chart.yaml values.yaml values.schema.json .helmignore all:templates all:files
+var embedded embed.FS
+
+// FS is the chart that this module carries.
+func FS() fs.FS { return embedded }
+
+// Dir is a chart in a folder, to be used in place of the embedded one.
+func Dir(path string) fs.FS { return os.DirFS(path) }

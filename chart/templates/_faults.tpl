@@ -1,0 +1,17 @@
+{{- /*
+Values that contradict each other stop the render, all at once. Each part of the
+chart has a define "supersonic.<part>.faults" that gives its own, one a line, in
+the form `key: what must be, got value`. What is only worth saying goes into
+"supersonic.<part>.advice", which NOTES and `supersonic lint` print.
+*/ -}}
+{{- define "supersonic.faults" -}}
+{{- range $part := list "names" }}
+{{- include (printf "supersonic.%s.faults" $part) $ }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.advice" -}}
+{{- range $part := list }}
+{{- include (printf "supersonic.%s.advice" $part) $ }}
+{{- end }}
+{{- end -}}

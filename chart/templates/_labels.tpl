@@ -1,0 +1,13 @@
+{{- /* What selects the pods of a component; never changes. Takes a list: the root context, the component. */ -}}
+{{- define "supersonic.labels.selector" -}}
+app.kubernetes.io/name: {{ (first .).Chart.Name }}
+app.kubernetes.io/instance: {{ include "supersonic.names.instance" (first .) }}
+app.kubernetes.io/component: {{ last . }}
+{{- end -}}
+
+{{- /* Labels of a component's objects. Takes a list: the root context, the component. */ -}}
+{{- define "supersonic.labels.object" -}}
+{{ include "supersonic.labels.selector" . }}
+app.kubernetes.io/managed-by: {{ (first .).Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" (first .).Chart.Name (first .).Chart.Version | replace "+" "_" }}
+{{- end -}}

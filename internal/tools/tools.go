@@ -1,0 +1,124 @@
+// Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, API schemas), in the versions of
+// scripts/tools/versions.txt, as `make tools` installs them.
+//
+// A part that is missing fails the test: a test that is skipped proves nothing.
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Path is the absolute path of a program: envoy, promtool, prometheus, helm or tritonserver. A program of the same
+// version in PATH will do where the part is not installed. The test fails if there is none.
+func Path(t testing.TB, program string) string {
+	t.Helper()
+	path, err := find(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Dir is the absolute path of a part's folder, such as the OpenAPI documents in kubernetes-1.34. The test fails if it
+// is not installed.
+func Dir(t testing.TB, part string) string {
+	t.Helper()
+	dir, _, err := locate(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func find(program string) (string, error) {
+	part := program
+	if program == "tritonserver" {
+		part = "triton"
+	}
+	dir, version, err := locate(part)
+	if err == nil {
+		return filepath.Join(dir, "bin", program), nil
+	}
+	if path, ok := inPath(program, version); ok {
+		return path, nil
+	}
+	return "", err
+}
+
+// locate gives the folder of a part and the version that it is pinned to, which is set also if the folder is missing.
+func locate(part string) (dir, version string, err error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", "", err
+	}
+	version, err = pinned(filepath.Join(root, "scripts", "tools", "versions.txt"), part)
+	if err != nil {
+		return "", "", err
+	}
+	installed := os.Getenv("SUPERSONIC_TOOLS")
+	if installed == "" {
+		installed = filepath.Join(root, ".tools")
+	}
+	dir, err = filepath.Abs(filepath.Join(installed, part, version))
+	if err != nil {
+		return "", version, err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return "", version, fmt.Errorf("%s %s: not in %s: run make tools", part, version, installed)
+	}
+	return dir, version, nil
+}
+
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod here or above: %w", err)
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func pinned(file, part string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == part {
+			return f[1], nil
+		}
+	}
+	return "", fmt.Errorf("%s: no such part in %s", part, file)
+}
+
+func inPath(program, version string) (string, bool) {
+	path, err := exec.LookPath(program)
+	if err != nil || version == "" {
+		return "", false
+	}
+	flag := "--version"
+	if program == "helm" {
+		flag = "version"
+	}
+	said, err := exec.Command(path, flag).CombinedOutput()
+	if err != nil || !strings.Contains(string(said), version) {
+		return "", false
+	}
+	path, err = filepath.Abs(path)
+	return path, err == nil
+}

@@ -1,0 +1,46 @@
+// Package promql builds the queries that size and protect a Triton fleet
+// behind Envoy: how many replicas the work in flight needs, and how occupied
+// each replica is.
+//
+// # The formula
+//
+// Little's law, L = λW, turns a cumulative counter of request time into a mean
+// number of requests: the rate of such a counter is seconds of request time in
+// a second. Three measured terms are combined:
+//
+//	L  in flight         requests between Envoy and Triton: queued, executing, on the wire
+//	S  serving           requests that Triton executes, all models and replicas
+//	R  healthy replicas  Triton endpoints that Envoy routes to
+//
+//	needed replicas = L / max(S / max(R, 1), 1)    unit: replicas; extensive, for KEDA
+//	occupancy ratio = L / max(S, R, 1)             unit: 1; per replica, for Envoy's gate
+//
+// Both floors are physical. A replica executes at least one request at a time,
+// so the fleet never serves less than its number of replicas at once. Without
+// replicas the number that the work needs is the number of requests in flight.
+//
+// An idle replica reads 0. A ratio of 1 says that replicas are busy and nothing
+// queues, 2 that requests wait as long as they are served; above that it grows
+// linearly with the overload. Models are weighted by the time they take, so the
+// reading holds for every mixture and no constant belongs to a model.
+//
+// # The answer
+//
+// Every query but [QueueLatency] answers with one series that has no labels,
+// finite and at least 0, whenever Envoy is scraped. It answers with nothing if
+// and only if Envoy's membership_healthy has no current sample: then nothing is
+// known, which is not zero.
+//
+// # Use
+//
+// Start from [ForRelease], change what differs, and build:
+//
+//	q, err := promql.NeededReplicas(promql.ForRelease("sonic", "cms"))
+//	fmt.Println(q)
+//
+// Every query is printed, parsed again by Prometheus' own parser, compared as a
+// tree with what was built, and typed, before it is handed out. Invalid
+// parameters give a [*FieldError] for each fault, joined.
+//
+// The package needs nothing but Prometheus' parser.
+package promql

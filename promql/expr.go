@@ -1,0 +1,93 @@
+package promql
+
+import (
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// precedence of the operators in use; a higher one binds tighter. All are left
+// associative.
+var precedence = map[parser.ItemType]int{
+	parser.LOR:  1,
+	parser.LAND: 2,
+	parser.GTR:  3,
+	parser.ADD:  4,
+	parser.SUB:  4,
+	parser.MUL:  5,
+	parser.DIV:  5,
+}
+
+// binary puts parentheses around an operand that binds looser than its place
+// needs: the printer adds none.
+func binary(op parser.ItemType, lhs, rhs parser.Expr) parser.Expr {
+	return &parser.BinaryExpr{
+		Op:             op,
+		LHS:            group(lhs, precedence[op]),
+		RHS:            group(rhs, precedence[op]+1),
+		VectorMatching: matching(op, lhs, rhs),
+	}
+}
+
+func group(e parser.Expr, need int) parser.Expr {
+	if b, ok := e.(*parser.BinaryExpr); ok && precedence[b.Op] < need {
+		return &parser.ParenExpr{Expr: e}
+	}
+	return e
+}
+
+func matching(op parser.ItemType, lhs, rhs parser.Expr) *parser.VectorMatching {
+	switch {
+	case lhs.Type() != parser.ValueTypeVector || rhs.Type() != parser.ValueTypeVector:
+		return nil
+	case op.IsSetOperator():
+		return &parser.VectorMatching{Card: parser.CardManyToMany}
+	default:
+		return &parser.VectorMatching{Card: parser.CardOneToOne}
+	}
+}
+
+func add(a, b parser.Expr) parser.Expr { return binary(parser.ADD, a, b) }
+func sub(a, b parser.Expr) parser.Expr { return binary(parser.SUB, a, b) }
+func mul(a, b parser.Expr) parser.Expr { return binary(parser.MUL, a, b) }
+func div(a, b parser.Expr) parser.Expr { return binary(parser.DIV, a, b) }
+
+// or is a where it has a series, and b elsewhere.
+func or(a, b parser.Expr) parser.Expr { return binary(parser.LOR, a, b) }
+
+// and is a where b has a series, and nothing elsewhere.
+func and(a, b parser.Expr) parser.Expr { return binary(parser.LAND, a, b) }
+
+// larger is the larger of two vectors of one series without labels; b where a
+// has none, and nothing where b has none.
+func larger(a, b parser.Expr) parser.Expr { return or(binary(parser.GTR, a, b), b) }
+
+func orZero(e parser.Expr) parser.Expr { return or(e, call("vector", number(0))) }
+
+func number(v float64) parser.Expr { return &parser.NumberLiteral{Val: v} }
+
+func call(name string, args ...parser.Expr) parser.Expr {
+	return &parser.Call{Func: parser.Functions[name], Args: args}
+}
+
+// atLeast is PromQL's clamp_min: an empty e stays empty.
+func atLeast(e parser.Expr, least float64) parser.Expr { return call("clamp_min", e, number(least)) }
+
+func sum(e parser.Expr) parser.Expr   { return &parser.AggregateExpr{Op: parser.SUM, Expr: e} }
+func maxOf(e parser.Expr) parser.Expr { return &parser.AggregateExpr{Op: parser.MAX, Expr: e} }
+
+func rate(e parser.Expr, over time.Duration) parser.Expr {
+	return call("rate", &parser.MatrixSelector{VectorSelector: e, Range: over})
+}
+
+// mean is the mean over the range of each series that has a sample now: a range
+// alone goes on answering after its series has gone stale.
+func mean(e parser.Expr, over time.Duration) parser.Expr {
+	return and(call("avg_over_time", &parser.MatrixSelector{VectorSelector: e, Range: over}), e)
+}
+
+func series(name string, s Selector) parser.Expr {
+	named := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)
+	return &parser.VectorSelector{Name: name, LabelMatchers: append([]*labels.Matcher{named}, s.matchers...)}
+}

@@ -1,0 +1,154 @@
+package promql
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+)
+
+// DefaultRateInterval is the range of every rate and mean of [ForRelease].
+const DefaultRateInterval = time.Minute
+
+// Replicas says how the number of healthy replicas is read.
+type Replicas string
+
+const (
+	// Windowed is the mean over the rate interval, the same window as that of
+	// the other two terms.
+	Windowed Replicas = "windowed"
+	// Instant is the last sample: after a scale-up it runs ahead of the other
+	// terms by up to a rate interval.
+	Instant Replicas = "instant"
+)
+
+// InFlight says how the requests in flight are measured.
+type InFlight string
+
+const (
+	// Completed is the time of requests that ended: exact in the mean, and late
+	// by the duration of a request.
+	Completed InFlight = "completed"
+	// Larger is the larger of Completed and the mean of the gauge of active
+	// requests, which sees long and stalled requests while they run.
+	Larger InFlight = "larger"
+)
+
+// Params are what the queries depend on.
+type Params struct {
+	Envoy         Selector      // series of the Envoy pods
+	Triton        Selector      // series of the Triton pods
+	RateInterval  time.Duration // range of every rate and mean; whole milliseconds
+	Replicas      Replicas      // Windowed or Instant
+	InFlight      InFlight      // Completed or Larger
+	ExcludeModels []string      // models left out of serving: ensembles, parents of BLS calls
+}
+
+// ForRelease gives the defaults of the chart for one release in one namespace.
+func ForRelease(release, namespace string) Params {
+	s := Selector{}.With(releaseLabel, release).With(namespaceLabel, namespace)
+	return Params{
+		Envoy:        s,
+		Triton:       s,
+		RateInterval: DefaultRateInterval,
+		Replicas:     Windowed,
+		InFlight:     Completed,
+	}
+}
+
+// A FieldError is one fault of one parameter.
+type FieldError struct {
+	Field string // "rateInterval"
+	Err   error  // what is wrong, and the value
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap gives what is wrong, without the field.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+func fault(field, format string, args ...any) error {
+	return &FieldError{Field: field, Err: fmt.Errorf(format, args...)}
+}
+
+// Validate reports every fault as a [*FieldError], joined.
+func (p Params) Validate() error {
+	var errs []error
+	switch w := p.RateInterval; {
+	case w < time.Millisecond:
+		errs = append(errs, fault("rateInterval", "must be at least 1ms, got %s", w))
+	case w%time.Millisecond != 0:
+		errs = append(errs, fault("rateInterval", "must be whole milliseconds, got %s", w))
+	}
+	if p.Replicas != Windowed && p.Replicas != Instant {
+		errs = append(errs, fault("replicas", "must be %s or %s, got %q", Windowed, Instant, p.Replicas))
+	}
+	if p.InFlight != Completed && p.InFlight != Larger {
+		errs = append(errs, fault("inFlight", "must be %s or %s, got %q", Completed, Larger, p.InFlight))
+	}
+	for i, name := range p.ExcludeModels {
+		if name == "" {
+			errs = append(errs, fault("excludeModels", "must not hold an empty name, got one at position %d", i))
+		} else if slices.Index(p.ExcludeModels, name) < i {
+			errs = append(errs, fault("excludeModels", "must name each model once, got %q again at position %d", name, i))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// MinRateInterval is the shortest rate interval that gives an answer at all for
+// a Prometheus that scrapes once in scrape: two scrapes.
+func MinRateInterval(scrape time.Duration) time.Duration { return 2 * scrape }
+
+// GoodRateInterval is the shortest rate interval whose answer is steady for a
+// Prometheus that scrapes once in scrape: four scrapes.
+func GoodRateInterval(scrape time.Duration) time.Duration { return 4 * scrape }
+
+// ParseDuration reads a duration as Prometheus writes it: 30s, 1m30s, 500ms.
+func ParseDuration(text string) (time.Duration, error) {
+	d, err := model.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("must be a duration such as 30s or 1m30s, got %q", text)
+	}
+	return time.Duration(d), nil
+}
+
+// MinThreshold is the smallest threshold: less reads as 0 where a threshold is
+// written with three decimals.
+const MinThreshold = 0.001
+
+// Thresholds are what the two answers are compared with; unit: occupancy of a
+// replica, that is, the time a request takes over the time it is served.
+type Thresholds struct {
+	Scaling   float64 // what KEDA holds for each replica
+	Admission float64 // above it Envoy turns new clients away
+}
+
+// DefaultScaling is the occupancy that the fleet is held at: requests take
+// twice the time that they are served.
+const DefaultScaling = 2
+
+// AdmissionFor is the admission threshold that goes with a scaling threshold,
+// above it so that no client is turned away while the fleet is where it should
+// be: the larger of 3 and 1.5 times the scaling threshold.
+func AdmissionFor(scaling float64) float64 { return max(3, 1.5*scaling) }
+
+// Validate reports every fault as a [*FieldError], joined.
+func (t Thresholds) Validate() error {
+	var errs []error
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"scaling", t.Scaling}, {"admission", t.Admission}} {
+		if !(f.value >= MinThreshold) || math.IsInf(f.value, 1) {
+			errs = append(errs, fault(f.name, "must be a number of at least %g, got %g", MinThreshold, f.value))
+		}
+	}
+	if len(errs) == 0 && t.Admission <= t.Scaling {
+		errs = append(errs, fault("admission", "must be above the scaling threshold of %g, got %g", t.Scaling, t.Admission))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,68 @@
+package promql
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// A Query is an expression that Prometheus' parser has read and typed: an
+// instant vector. The zero Query is none.
+type Query struct {
+	expr parser.Expr
+	text string
+}
+
+// Parse reads a user's own metric and keeps its text as it is. It refuses what
+// does not parse, with the parser's position, and what is not an instant vector.
+func Parse(text string) (Query, error) {
+	expr, err := parse(text)
+	if err != nil {
+		return Query{}, err
+	}
+	if t := expr.Type(); t != parser.ValueTypeVector {
+		return Query{}, fmt.Errorf("must be an instant vector, got a %s", parser.DocumentedType(t))
+	}
+	return Query{expr: expr, text: text}, nil
+}
+
+// compile prints the built tree, parses the print, and compares the two, since
+// the printer drops what the parser would not read back, parentheses first.
+func compile(p Params, built parser.Expr) (Query, error) {
+	if err := p.Validate(); err != nil {
+		return Query{}, err
+	}
+	text := built.String()
+	q, err := Parse(text)
+	if err != nil {
+		return Query{}, fmt.Errorf("built query %s: %w", text, err)
+	}
+	if parser.Tree(q.expr) != parser.Tree(built) {
+		return Query{}, errors.New("built query does not read back as it was built: " + text)
+	}
+	return q, nil
+}
+
+func parse(text string) (parser.Expr, error) {
+	return parser.NewParser(parser.Options{}).ParseExpr(text)
+}
+
+// String is the query on one line; of a parsed query, the text that was parsed.
+func (q Query) String() string { return q.text }
+
+// Pretty is the query over several lines, as promtool formats it.
+func (q Query) Pretty() string {
+	if q.expr == nil {
+		return ""
+	}
+	return parser.Prettify(q.expr)
+}
+
+// Equal says whether both are the same expression, however they are written.
+func (q Query) Equal(other Query) bool {
+	if q.expr == nil || other.expr == nil {
+		return q.expr == other.expr
+	}
+	return parser.Tree(q.expr) == parser.Tree(other.expr)
+}

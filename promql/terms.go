@@ -1,0 +1,42 @@
+package promql
+
+import "github.com/prometheus/prometheus/promql/parser"
+
+// InFlightRequests is L, the mean number of requests between Envoy and Triton:
+// queued, executing, on the wire. Source: Envoy's request time. Unit: requests.
+func InFlightRequests(p Params) (Query, error) {
+	return compile(p, p.known(p.inFlight()))
+}
+
+// ServingRequests is S, the mean number of requests that Triton executes, over
+// all models but the excluded ones and all replicas. Source: Triton's request
+// and queue durations. Unit: requests.
+func ServingRequests(p Params) (Query, error) {
+	return compile(p, p.known(atLeast(orZero(p.serving()), 0)))
+}
+
+// HealthyReplicas is R before its floor of 1, the number of Triton endpoints
+// that Envoy routes to. Source: Envoy's membership_healthy. Unit: replicas.
+func HealthyReplicas(p Params) (Query, error) {
+	return compile(p, p.healthy())
+}
+
+// WakeUp is the rate of calls that found no replica, the only sign of work that
+// a fleet of none gives. Unit: calls per second; more than 0 means wake up.
+func WakeUp(p Params) (Query, error) {
+	return compile(p, p.known(orZero(sum(rate(p.envoy(noneHealthy), p.RateInterval)))))
+}
+
+// QueueLatency is the metric that the occupancy replaces, for comparison: the
+// time that requests queued for each batch executed. Unit: milliseconds. It
+// answers with nothing where no Triton is scraped.
+func QueueLatency(p Params) (Query, error) {
+	// Added to each series, as it always was, so that an idle fleet reads 0.
+	const nearlyNone = 0.001
+	queued := sum(rate(p.triton(queueDuration), p.RateInterval))
+	batches := sum(add(mul(rate(p.triton(executions), p.RateInterval), number(millisecondsPerSecond)), number(nearlyNone)))
+	return compile(p, div(queued, batches))
+}
+
+// known is e while an Envoy is scraped, and nothing otherwise.
+func (p Params) known(e parser.Expr) parser.Expr { return and(e, p.healthy()) }

@@ -20,12 +20,11 @@ func OccupancyRatio(p Params) (Query, error) {
 
 // inFlight is L; zero where Envoy has completed nothing yet.
 func (p Params) inFlight() parser.Expr {
-	completed := orZero(div(sum(rate(p.envoy(requestTimeSum), p.RateInterval)), number(millisecondsPerSecond)))
+	completed := div(sum(rate(p.envoy(requestTimeSum), p.RateInterval)), number(millisecondsPerSecond))
 	if p.InFlight == Completed {
-		return completed
+		return orZero(completed)
 	}
-	active := orZero(sum(mean(p.envoy(requestsActive), p.RateInterval)))
-	return larger(completed, active)
+	return larger(completed, orZero(sum(mean(p.envoy(requestsActive), p.RateInterval))))
 }
 
 // serving is S; empty where no Triton is scraped.

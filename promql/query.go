@@ -3,6 +3,7 @@ package promql
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -38,7 +39,7 @@ func compile(p Params, built parser.Expr) (Query, error) {
 	if err != nil {
 		return Query{}, fmt.Errorf("built query %s: %w", text, err)
 	}
-	if parser.Tree(q.expr) != parser.Tree(built) {
+	if !same(q.expr, built) {
 		return Query{}, errors.New("built query does not read back as it was built: " + text)
 	}
 	return q, nil
@@ -64,5 +65,19 @@ func (q Query) Equal(other Query) bool {
 	if q.expr == nil || other.expr == nil {
 		return q.expr == other.expr
 	}
-	return parser.Tree(q.expr) == parser.Tree(other.expr)
+	return same(q.expr, other.expr)
+}
+
+// same says whether two trees are one expression. The text alone does not tell:
+// trees of different nesting print alike, since the printer adds no parentheses.
+func same(a, b parser.Expr) bool { return a.String() == b.String() && nesting(a) == nesting(b) }
+
+// nesting gives the types of the nodes, each closed by the nil after its children.
+func nesting(e parser.Expr) string {
+	var types strings.Builder
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		fmt.Fprintf(&types, "%T ", n)
+		return nil
+	})
+	return types.String()
 }

@@ -8,58 +8,68 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
 )
 
 // A Selector says which series a query reads, by label matchers. The zero
 // Selector reads all.
 type Selector struct{ matchers []*labels.Matcher }
 
+// standIn opens a selector that is valid whatever matchers follow; one that
+// matches the empty string alone would not be.
+const standIn = `{x="x",`
+
 // ParseSelector reads label matchers in PromQL's own form, with or without
 // braces: `release="sonic",namespace="cms"`. It refuses the name of a metric and
 // a matcher on the Envoy cluster, which the queries set. An empty text gives the
-// zero Selector.
+// zero Selector. An error has the parser's position in text, line:column.
 func ParseSelector(text string) (Selector, error) {
-	inner := strings.TrimSpace(text)
-	if strings.HasPrefix(inner, "{") {
-		if !strings.HasSuffix(inner, "}") {
-			return Selector{}, fmt.Errorf("must end with a brace as it begins with one, got %q", text)
-		}
-		inner = strings.TrimSpace(inner[1 : len(inner)-1])
+	inner, braced := strings.CutPrefix(strings.TrimSpace(text), "{")
+	query := standIn + inner
+	if !braced {
+		query += "}"
 	}
-	if inner == "" {
-		return Selector{}, nil
-	}
-	// The name makes a selector valid that matches the empty string alone.
-	expr, err := parse("x{" + inner + "}")
+	expr, err := parse(query)
 	if err != nil {
-		return Selector{}, fmt.Errorf("must be label matchers such as release=\"sonic\", got %q: %w", text, err)
+		before := strings.Index(text, inner)
+		return Selector{}, fmt.Errorf("must be label matchers such as release=\"sonic\", got %q: %w", text, moved(err, text, before-len(standIn)))
 	}
 	vector, ok := expr.(*parser.VectorSelector)
-	if !ok || vector.String() != (&parser.VectorSelector{Name: "x", LabelMatchers: vector.LabelMatchers}).String() {
+	bare := ok && vector.String() == (&parser.VectorSelector{LabelMatchers: vector.LabelMatchers}).String()
+	if !bare || int(vector.PosRange.End) != len(query) {
 		return Selector{}, fmt.Errorf("must be label matchers alone, got %q", text)
 	}
-	return own(vector.LabelMatchers)
+	return own(vector.LabelMatchers[1:])
 }
 
-// own leaves out the matcher of the stand-in name and refuses what the queries set.
+// moved is the parser's error with its position in text, by bytes from that in
+// the query that was parsed.
+func moved(err error, text string, by int) error {
+	var errs parser.ParseErrors
+	if !errors.As(err, &errs) || len(errs) == 0 {
+		return err
+	}
+	first := errs[0]
+	first.Query = text
+	first.PositionRange.Start = posrange.Pos(min(max(int(first.PositionRange.Start)+by, 0), len(text)))
+	return &first
+}
+
+// own refuses what the queries set.
 func own(matchers []*labels.Matcher) (Selector, error) {
-	var s Selector
 	var errs []error
 	for _, m := range matchers {
-		switch {
-		case m.Name == labels.MetricName && m.Type == labels.MatchEqual && m.Value == "x":
-		case m.Name == labels.MetricName:
+		switch m.Name {
+		case labels.MetricName:
 			errs = append(errs, fmt.Errorf("must not name a metric, got %s", m))
-		case m.Name == clusterLabel:
+		case clusterLabel:
 			errs = append(errs, fmt.Errorf("must not select the Envoy cluster, which is always %s, got %s", tritonCluster, m))
-		default:
-			s.matchers = append(s.matchers, m)
 		}
 	}
 	if len(errs) > 0 {
 		return Selector{}, errors.Join(errs...)
 	}
-	return s, nil
+	return Selector{matchers}, nil
 }
 
 // With is a Selector that asks in addition for the label's exact value. It is a

@@ -65,17 +65,13 @@ larger), excludeModels (a list of names).
   )
 {{- else if and (eq .replicas "windowed") (eq .inFlight "larger") -}}
 (
-          (
-                sum(
-                  rate(
-                    envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
-                  )
-                )
-              /
-                1000
-            or
-              vector(0)
-          )
+            sum(
+              rate(
+                envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+              )
+            )
+          /
+            1000
         >
           (
               sum(
@@ -183,17 +179,13 @@ larger), excludeModels (a list of names).
   )
 {{- else if and (eq .replicas "instant") (eq .inFlight "larger") -}}
 (
-          (
-                sum(
-                  rate(
-                    envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
-                  )
-                )
-              /
-                1000
-            or
-              vector(0)
-          )
+            sum(
+              rate(
+                envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+              )
+            )
+          /
+            1000
         >
           (
               sum(
@@ -295,17 +287,13 @@ larger), excludeModels (a list of names).
   )
 {{- else if and (eq .replicas "windowed") (eq .inFlight "larger") -}}
 (
-        (
-              sum(
-                rate(
-                  envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
-                )
-              )
-            /
-              1000
-          or
-            vector(0)
-        )
+          sum(
+            rate(
+              envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+            )
+          )
+        /
+          1000
       >
         (
             sum(
@@ -397,17 +385,13 @@ larger), excludeModels (a list of names).
   )
 {{- else if and (eq .replicas "instant") (eq .inFlight "larger") -}}
 (
-        (
-              sum(
-                rate(
-                  envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
-                )
-              )
-            /
-              1000
-          or
-            vector(0)
-        )
+          sum(
+            rate(
+              envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+            )
+          )
+        /
+          1000
       >
         (
             sum(

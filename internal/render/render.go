@@ -1,0 +1,122 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+)
+
+// DefaultKubeVersion is the Kubernetes version that templates see unless told.
+// Helm as a library would say 1.20.
+const DefaultKubeVersion = "1.34"
+
+// Options are what a render depends on beside chart and values.
+type Options struct {
+	Release     string   // name of the release; at most 53 characters, as Helm accepts it
+	Namespace   string   // namespace of the release
+	KubeVersion string   // "1.34"; empty means DefaultKubeVersion
+	APIVersions []string // API versions of the cluster, beside Kubernetes' own
+	IsUpgrade   bool     // an upgrade, not an installation
+	Strict      bool     // refuse a template that reads a value which values.yaml does not name
+}
+
+// Manifests are the rendered templates by path in the chart's templates folder,
+// such as keda/scaledobject.yaml and NOTES.txt, without those that are empty.
+type Manifests map[string]string
+
+// Chart renders vals, as they come from a user, over the chart's own.
+func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
+	files, err := renderAll(c, vals, o)
+	if err != nil {
+		return nil, err
+	}
+	m := Manifests{}
+	for name, text := range files {
+		m[strings.TrimPrefix(name, c.Name()+"/templates/")] = text
+	}
+	return m, nil
+}
+
+// Values lays vals over the chart's own values. A null takes a key away.
+func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
+	return chartutil.CoalesceValues(c.Chart, vals)
+}
+
+// Define gives the text of one named define of the chart, such as
+// supersonic.advice. Nothing else is rendered, and faults across the values do
+// not stop it.
+func Define(c *Loaded, vals map[string]any, o Options, name string) (string, error) {
+	const asked = "templates/define"
+	partials := *c.Chart
+	partials.Templates = []*helmchart.File{{Name: asked, Data: fmt.Appendf(nil, "{{ include %q . }}", name)}}
+	for _, t := range c.Templates {
+		if strings.HasPrefix(path.Base(t.Name), "_") {
+			partials.Templates = append(partials.Templates, t)
+		}
+	}
+	files, err := renderAll(&Loaded{&partials, c.schema}, vals, o)
+	if err != nil {
+		return "", err
+	}
+	return files[path.Join(c.Name(), asked)], nil
+}
+
+// renderAll gives the text of each template by its full path, without the empty ones.
+func renderAll(c *Loaded, vals map[string]any, o Options) (map[string]string, error) {
+	top, err := topValues(c, vals, o)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Engine{Strict: o.Strict}.Render(c.Chart, top)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(files, func(_, text string) bool { return strings.TrimSpace(text) == "" })
+	return files, nil
+}
+
+func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, error) {
+	if err := chartutil.ValidateReleaseName(o.Release); err != nil {
+		return nil, fmt.Errorf("release name: must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)
+	}
+	caps, err := capabilities(c, o)
+	if err != nil {
+		return nil, err
+	}
+	release := chartutil.ReleaseOptions{
+		Name:      o.Release,
+		Namespace: o.Namespace,
+		Revision:  1,
+		IsUpgrade: o.IsUpgrade,
+		IsInstall: !o.IsUpgrade,
+	}
+	const ours = true // the schema is compiled once, in Load
+	top, err := chartutil.ToRenderValuesWithSchemaValidation(c.Chart, vals, release, caps, ours)
+	if err != nil {
+		return nil, err
+	}
+	return top, c.checkSchema(top["Values"].(chartutil.Values))
+}
+
+func capabilities(c *Loaded, o Options) (*chartutil.Capabilities, error) {
+	text := o.KubeVersion
+	if text == "" {
+		text = DefaultKubeVersion
+	}
+	version, err := chartutil.ParseKubeVersion(text)
+	if err != nil {
+		return nil, fmt.Errorf("Kubernetes version: must be such as %s, got %q", DefaultKubeVersion, text)
+	}
+	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, version.Version) {
+		return nil, fmt.Errorf("Kubernetes version: must be %s, got %s", want, version.Version)
+	}
+	caps := chartutil.DefaultCapabilities.Copy()
+	caps.KubeVersion = *version
+	caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], o.APIVersions...)
+	return caps, nil
+}

@@ -1,0 +1,37 @@
+package render_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fastmachinelearning/supersonic/chart"
+	"github.com/fastmachinelearning/supersonic/internal/render"
+)
+
+func TestDefaultsRenderStrictly(t *testing.T) {
+	c, err := render.Load(chart.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := render.Chart(c, nil, render.Options{Release: "sonic", Namespace: "cms", Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(m.Notes(), "supersonic") {
+		t.Errorf("NOTES names no supersonic:\n%s", m.Notes())
+	}
+}
+
+func TestDefineGivesTheTextOfOneDefine(t *testing.T) {
+	c, err := render.Load(chart.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := render.Define(c, nil, render.Options{Release: "sonic", Namespace: "cms"}, "supersonic.names.instance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != "sonic" {
+		t.Errorf("got %q, want sonic", got)
+	}
+}

@@ -5,13 +5,13 @@ the form `key: what must be, got value`. What is only worth saying goes into
 "supersonic.<part>.advice", which NOTES and `supersonic lint` print.
 */ -}}
 {{- define "supersonic.faults" -}}
-{{- range $part := list "names" }}
+{{- range $part := list "names" "prometheus" }}
 {{- include (printf "supersonic.%s.faults" $part) $ }}
 {{- end }}
 {{- end -}}
 
 {{- define "supersonic.advice" -}}
-{{- range $part := list }}
+{{- range $part := list "prometheus" }}
 {{- include (printf "supersonic.%s.advice" $part) $ }}
 {{- end }}
 {{- end -}}

@@ -1,0 +1,165 @@
+{{- /*
+Where Prometheus is and how it is asked, for every consumer (KEDA, the gate,
+Grafana, the collectors, NOTES). An external Prometheus wins over the embedded
+one, which clients inside the cluster reach by its Service, never by its Ingress.
+
+A pod that asks Prometheus mounts "supersonic.prometheus.volume": the files that
+"supersonic.prometheus.address" names are there.
+*/ -}}
+
+{{- /* external, embedded, or nothing. */ -}}
+{{- define "supersonic.prometheus.kind" -}}
+{{- if .Values.prometheus.external.enabled -}}external{{- else if .Values.prometheus.enabled -}}embedded{{- end -}}
+{{- end -}}
+
+{{- /* "true", or nothing where there is no Prometheus to ask. */ -}}
+{{- define "supersonic.prometheus.available" -}}
+{{- if include "supersonic.prometheus.kind" . -}}true{{- end -}}
+{{- end -}}
+
+{{- /* "true" where the chart's own Prometheus runs. */ -}}
+{{- define "supersonic.prometheus.embedded" -}}
+{{- if eq (include "supersonic.prometheus.kind" .) "embedded" -}}true{{- end -}}
+{{- end -}}
+
+{{- /* Scheme, host, port and path that prometheus.external.url may hold: groups 1 to 4. */ -}}
+{{- define "supersonic.prometheus.urlPattern" -}}
+^(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[-._0-9A-Za-z]*[0-9A-Za-z])?)(?::([0-9]{1,5}))?((?:/[-._~%0-9A-Za-z]+)*)/?$
+{{- end -}}
+
+{{- /* One group of the external URL. Takes a list: the root context, the group's number. */ -}}
+{{- define "supersonic.prometheus.urlGroup" -}}
+{{- $pattern := include "supersonic.prometheus.urlPattern" (first .) -}}
+{{- $url := (first .).Values.prometheus.external.url -}}
+{{- if regexMatch $pattern $url }}{{ regexReplaceAll $pattern $url (printf "${%d}" (last .)) }}{{ end -}}
+{{- end -}}
+
+{{- /*
+YAML: scheme, host, port, path (of the prefix, no slash at its end), serverName
+(for SNI and verification; empty with http), caFile (empty: the system's
+authorities), insecureSkipVerify, auth (type none, bearer or basic; tokenFile;
+usernameFile, passwordFile), headers (name to value). The host is empty only
+where Prometheus is not available or the values are refused anyway.
+*/ -}}
+{{- define "supersonic.prometheus.address" -}}
+{{- $dir := include "supersonic.prometheus.clientDir" . -}}
+{{- $a := dict "scheme" "http" "host" "" "port" 0 "path" "" "serverName" "" "caFile" "" "insecureSkipVerify" false "auth" (dict "type" "none") "headers" dict -}}
+{{- $kind := include "supersonic.prometheus.kind" . -}}
+{{- if eq $kind "embedded" -}}
+{{- $service := include "supersonic.names.component" (list . "prometheus-server") -}}
+{{- $_ := set $a "host" (printf "%s.%s.svc.cluster.local" $service .Release.Namespace) -}}
+{{- $_ := set $a "port" (int .Values.prometheus.server.service.servicePort) -}}
+{{- else if eq $kind "external" -}}
+{{- $e := .Values.prometheus.external -}}
+{{- $scheme := coalesce $e.scheme (include "supersonic.prometheus.urlGroup" (list . 1)) "https" -}}
+{{- $host := include "supersonic.prometheus.urlGroup" (list . 2) -}}
+{{- $_ := set $a "scheme" $scheme -}}
+{{- $_ := set $a "host" $host -}}
+{{- $_ := set $a "port" (int (coalesce $e.port (include "supersonic.prometheus.urlGroup" (list . 3)) (ternary 443 80 (eq $scheme "https")))) -}}
+{{- $path := coalesce $e.path (include "supersonic.prometheus.urlGroup" (list . 4)) -}}
+{{- $_ := set $a "path" (ternary "" (printf "/%s" (trimAll "/" (toString $path))) (empty $path)) -}}
+{{- if eq $scheme "https" -}}
+{{- $_ := set $a "serverName" (coalesce $e.tls.serverName (trimAll "[]" $host)) -}}
+{{- $_ := set $a "insecureSkipVerify" $e.tls.insecureSkipVerify -}}
+{{- if or $e.tls.caSecret.name $e.tls.caConfigMap.name -}}
+{{- $_ := set $a "caFile" (printf "%s/ca.crt" $dir) -}}
+{{- end -}}
+{{- end -}}
+{{- if $e.auth.bearerTokenSecret.name -}}
+{{- $_ := set $a "auth" (dict "type" "bearer" "tokenFile" (printf "%s/token" $dir)) -}}
+{{- else if $e.auth.basicAuthSecret.name -}}
+{{- $_ := set $a "auth" (dict "type" "basic" "usernameFile" (printf "%s/username" $dir) "passwordFile" (printf "%s/password" $dir)) -}}
+{{- end -}}
+{{- $_ := set $a "headers" $e.headers -}}
+{{- end -}}
+{{- toYaml $a -}}
+{{- end -}}
+
+{{- /* scheme://host:port/prefix, without a slash at its end; nothing where Prometheus is not available. */ -}}
+{{- define "supersonic.prometheus.url" -}}
+{{- $a := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- if $a.host }}{{ printf "%s://%s:%d%s" $a.scheme $a.host (int $a.port) $a.path }}{{ end -}}
+{{- end -}}
+
+{{- define "supersonic.prometheus.clientDir" -}}/etc/prometheus-client{{- end -}}
+
+{{- /*
+The volume with the CA and the credentials of an external Prometheus, a list of
+one, or nothing where there are none. It is mounted as prometheus-client at
+"supersonic.prometheus.clientDir".
+*/ -}}
+{{- define "supersonic.prometheus.volume" -}}
+{{- $e := .Values.prometheus.external -}}
+{{- $sources := list -}}
+{{- if eq (include "supersonic.prometheus.kind" .) "external" -}}
+{{- if $e.tls.caSecret.name -}}
+{{- $sources = append $sources (dict "secret" (dict "name" $e.tls.caSecret.name "items" (list (dict "key" $e.tls.caSecret.key "path" "ca.crt")))) -}}
+{{- else if $e.tls.caConfigMap.name -}}
+{{- $sources = append $sources (dict "configMap" (dict "name" $e.tls.caConfigMap.name "items" (list (dict "key" $e.tls.caConfigMap.key "path" "ca.crt")))) -}}
+{{- end -}}
+{{- with $e.auth.bearerTokenSecret -}}
+{{- if .name -}}
+{{- $sources = append $sources (dict "secret" (dict "name" .name "items" (list (dict "key" .key "path" "token")))) -}}
+{{- end -}}
+{{- end -}}
+{{- with $e.auth.basicAuthSecret -}}
+{{- if .name -}}
+{{- $sources = append $sources (dict "secret" (dict "name" .name "items" (list (dict "key" .usernameKey "path" "username") (dict "key" .passwordKey "path" "password")))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if $sources -}}
+{{- toYaml (list (dict "name" "prometheus-client" "projected" (dict "sources" $sources))) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The mount that goes with the volume, a list of one, or nothing. */ -}}
+{{- define "supersonic.prometheus.volumeMount" -}}
+{{- if include "supersonic.prometheus.volume" . -}}
+- name: prometheus-client
+  mountPath: {{ include "supersonic.prometheus.clientDir" . }}
+  readOnly: true
+{{- end -}}
+{{- end -}}
+
+{{- /* How often this release's pods are scraped, such as 15s; nothing where it is not known. */ -}}
+{{- define "supersonic.prometheus.scrapeInterval" -}}
+{{- $kind := include "supersonic.prometheus.kind" . -}}
+{{- if eq $kind "embedded" -}}
+{{- .Values.prometheus.server.global.scrape_interval -}}
+{{- else if eq $kind "external" -}}
+{{- coalesce .Values.prometheus.external.scrapeInterval .Values.prometheus.podMonitors.interval -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* "true" where KEDA needs a TriggerAuthentication: KEDA reads a CA only together with a way to authenticate. */ -}}
+{{- define "supersonic.prometheus.kedaAuthenticates" -}}
+{{- if .Values.keda.enabled }}{{ if include "supersonic.prometheus.volume" . }}true{{ end }}{{ end -}}
+{{- end -}}
+
+{{- /* Metadata of a KEDA trigger beside its query, all strings. */ -}}
+{{- define "supersonic.prometheus.kedaMetadata" -}}
+{{- $a := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $m := dict -}}
+{{- if ne $a.auth.type "none" -}}
+{{- $_ := set $m "authModes" $a.auth.type -}}
+{{- else if $a.caFile -}}
+{{- $_ := set $m "authModes" "custom" -}}
+{{- end -}}
+{{- if $a.headers -}}
+{{- $pairs := list -}}
+{{- range $name, $value := $a.headers }}{{ $pairs = append $pairs (printf "%s=%s" $name (toString $value)) }}{{ end -}}
+{{- $_ := set $m "customHeaders" (join "," $pairs) -}}
+{{- end -}}
+{{- if $a.insecureSkipVerify -}}
+{{- $_ := set $m "unsafeSsl" "true" -}}
+{{- end -}}
+{{- if $m }}{{ toYaml $m }}{{ end -}}
+{{- end -}}
+
+{{- /* The authenticationRef of a KEDA trigger, or nothing. */ -}}
+{{- define "supersonic.prometheus.kedaAuthenticationRef" -}}
+{{- if include "supersonic.prometheus.kedaAuthenticates" . -}}
+name: {{ include "supersonic.names.component" (list . "prometheus-auth") }}
+{{- end -}}
+{{- end -}}

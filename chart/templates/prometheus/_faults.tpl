@@ -1,0 +1,107 @@
+{{- /* Faults of the section prometheus, and of consumers that have no Prometheus, one a line. */ -}}
+{{- define "supersonic.prometheus.faults" -}}
+{{- $root := . -}}
+{{- if .Values.prometheus.external.enabled }}
+{{- include "supersonic.prometheus.externalFaults" . }}
+{{- else if .Values.prometheus.enabled }}
+{{- include "supersonic.prometheus.embeddedFaults" . }}
+{{- else }}
+{{- $consumers := dict "keda.enabled" .Values.keda.enabled "envoy.rate_limiter.prometheus_based.enabled" .Values.envoy.rate_limiter.prometheus_based.enabled }}
+{{- range $key, $on := $consumers }}
+{{- if $on }}
+{{ $key }}: needs a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.externalFaults" -}}
+{{- $e := .Values.prometheus.external -}}
+{{- $scheme := include "supersonic.prometheus.urlGroup" (list . 1) -}}
+{{- $host := include "supersonic.prometheus.urlGroup" (list . 2) -}}
+{{- $port := include "supersonic.prometheus.urlGroup" (list . 3) -}}
+{{- $path := include "supersonic.prometheus.urlGroup" (list . 4) -}}
+{{- $address := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- if not $host }}
+prometheus.external.url: must be a host, or a URL such as https://metrics.example.org:9090/prometheus without user, query and fragment, got {{ if contains "@" $e.url }}one with a user{{ else }}{{ quote $e.url }}{{ end }}
+{{- end }}
+{{- if and $scheme $e.scheme (ne $scheme $e.scheme) }}
+prometheus.external.scheme: must be the scheme of prometheus.external.url, {{ $scheme }}, or empty, got {{ $e.scheme }}
+{{- end }}
+{{- if and $port $e.port (ne (int $port) (int $e.port)) }}
+prometheus.external.port: must be the port of prometheus.external.url, {{ $port }}, or null, got {{ int $e.port }}
+{{- end }}
+{{- if and $host (or (lt (int $address.port) 1) (gt (int $address.port) 65535)) }}
+prometheus.external.url: must have a port of 1 to 65535, got {{ int $address.port }}
+{{- end }}
+{{- if and $path $e.path (ne (trimAll "/" $path) (trimAll "/" $e.path)) }}
+prometheus.external.path: must be the path of prometheus.external.url, {{ $path }}, or empty, got {{ $e.path }}
+{{- end }}
+{{- include "supersonic.prometheus.tlsFaults" (dict "tls" $e.tls "scheme" $address.scheme "host" $address.host "keda" .Values.keda.enabled) }}
+{{- if and $e.auth.bearerTokenSecret.name $e.auth.basicAuthSecret.name }}
+prometheus.external.auth: must have one of bearerTokenSecret and basicAuthSecret, got both
+{{- end }}
+{{- range $name, $value := $e.headers }}
+{{- if has (lower $name) (list "authorization" "host" "content-type" "content-length") }}
+prometheus.external.headers: must not set {{ $name }}{{ if eq (lower $name) "authorization" }}: use prometheus.external.auth, which reads a Secret{{ end }}
+{{- end }}
+{{- if and $.Values.keda.enabled (or (contains "," (toString $value)) (contains "=" (toString $value))) }}
+prometheus.external.headers.{{ $name }}: must hold no comma and no equals sign, which KEDA takes for the next header, got {{ toString $value | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes a dict: tls, scheme, host, keda. */ -}}
+{{- define "supersonic.prometheus.tlsFaults" -}}
+{{- $ca := or .tls.caSecret.name .tls.caConfigMap.name -}}
+{{- if and .tls.caSecret.name .tls.caConfigMap.name }}
+prometheus.external.tls: must have one of caSecret and caConfigMap, got both
+{{- end }}
+{{- if and $ca .tls.insecureSkipVerify }}
+prometheus.external.tls.insecureSkipVerify: must be false with a CA: KEDA lets the CA win, and the others would not verify
+{{- end }}
+{{- if and (eq .scheme "http") (or $ca .tls.serverName .tls.insecureSkipVerify) }}
+prometheus.external.tls: needs the scheme https, got http
+{{- end }}
+{{- if and .keda .host .tls.serverName (ne .tls.serverName .host) }}
+prometheus.external.tls.serverName: must be empty or the host, {{ .host }}, while keda.enabled is true, since KEDA verifies no other name, got {{ .tls.serverName }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.embeddedFaults" -}}
+{{- $p := .Values.prometheus -}}
+{{- if $p.podMonitors.enabled }}
+prometheus.podMonitors.enabled: must be false beside the embedded Prometheus, which finds the pods by itself; set prometheus.external.enabled for the operator's
+{{- end }}
+{{- $role := include "supersonic.names.component" (list . "prometheus-role") }}
+{{- $account := include "supersonic.names.component" (list . "prometheus-sa") }}
+{{- if not (has $p.server.useExistingClusterRoleName (list "" $role)) }}
+prometheus.server.useExistingClusterRoleName: must be empty, since the chart makes the Role {{ $role }}, got {{ quote $p.server.useExistingClusterRoleName }}
+{{- end }}
+{{- if not (has $p.serviceAccounts.server.name (list "" $account)) }}
+prometheus.serviceAccounts.server.name: must be empty, since the chart makes the ServiceAccount {{ $account }}, got {{ quote $p.serviceAccounts.server.name }}
+{{- end }}
+{{- if not (has $p.server.configMapOverrideName (list "" "prometheus-config")) }}
+prometheus.server.configMapOverrideName: must be empty, since the chart makes the configuration, got {{ quote $p.server.configMapOverrideName }}
+{{- end }}
+{{- if and $p.server.ingress.enabled (not (or $p.server.ingress.hosts $p.server.ingress.hostName)) }}
+prometheus.server.ingress.hosts: must name a host, got none
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.advice" -}}
+{{- $address := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $p := .Values.prometheus -}}
+{{- if and $p.enabled $p.external.enabled }}
+prometheus.enabled: has no effect beside prometheus.external.enabled: the external Prometheus is used and none is installed
+{{- end }}
+{{- if and (eq $address.scheme "http") (ne $address.auth.type "none") }}
+prometheus.external.auth: is sent in clear to http://{{ $address.host }}
+{{- end }}
+{{- if $address.insecureSkipVerify }}
+prometheus.external.tls.insecureSkipVerify: whoever stands between can answer in Prometheus' place; a CA is better
+{{- end }}
+{{- if and (include "supersonic.prometheus.embedded" .) $p.server.ingress.enabled }}
+prometheus.server.ingress.enabled: Prometheus asks nobody for a password{{ if include "supersonic.prometheus.remoteWrite" . }}, and whoever reaches the host can write the series that size the fleet{{ end }}: have the Ingress ask for one
+{{- end }}
+{{- end -}}

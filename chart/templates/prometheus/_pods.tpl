@@ -1,0 +1,79 @@
+{{- /* What the observing pods have in common. */ -}}
+
+{{- /* Takes the user that the image runs as. */ -}}
+{{- define "supersonic.prometheus.podSecurity" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: {{ . }}
+  runAsGroup: {{ . }}
+  fsGroup: {{ . }}
+  seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "supersonic.prometheus.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{- /* Takes a list: the root context, a section with nodeSelector, tolerations and affinity. */ -}}
+{{- define "supersonic.prometheus.placement" -}}
+{{- $p := dict -}}
+{{- with (first .).Values.imagePullSecrets -}}
+{{- $secrets := list -}}
+{{- range . }}{{ $secrets = append $secrets (dict "name" .) }}{{ end -}}
+{{- $_ := set $p "imagePullSecrets" $secrets -}}
+{{- end -}}
+{{- $section := last . -}}
+{{- range list "nodeSelector" "tolerations" "affinity" -}}
+{{- if get $section . }}{{ $_ := set $p . (get $section .) }}{{ end -}}
+{{- end -}}
+{{- if $p }}{{ toYaml $p }}{{ end -}}
+{{- end -}}
+
+{{- /*
+Takes a dict: root, name and component of the object, ingress (the section: class,
+annotations, tls), hosts, paths, pathType, service (its port is named http).
+*/ -}}
+{{- define "supersonic.prometheus.ingress" -}}
+{{- $d := . -}}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ include "supersonic.names.component" (list .root .name) }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "supersonic.labels.object" (list .root .component) | nindent 4 }}
+  {{- with .ingress.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .ingress.ingressClassName }}
+  ingressClassName: {{ quote . }}
+  {{- end }}
+  {{- $tls := .ingress.tls }}
+  {{- if kindIs "invalid" $tls }}{{ $tls = list (dict "hosts" .hosts) }}{{ end }}
+  {{- if $tls }}
+  tls:
+    {{- range $tls }}
+    - hosts:
+        {{- toYaml (default $d.hosts (get . "hosts")) | nindent 8 }}
+      {{- with get . "secretName" }}
+      secretName: {{ quote . }}
+      {{- end }}
+    {{- end }}
+  {{- end }}
+  rules:
+    {{- range .hosts }}
+    - host: {{ quote . }}
+      http:
+        paths:
+          {{- range $d.paths }}
+          - path: {{ quote . }}
+            pathType: {{ $d.pathType }}
+            backend: {service: {name: {{ $d.service }}, port: {name: http}}}
+          {{- end }}
+    {{- end }}
+{{- end -}}

@@ -1,0 +1,147 @@
+package envoytest
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The methods of Triton's inference service that the stub speaks.
+const (
+	RepositoryIndex = "/inference.GRPCInferenceService/RepositoryIndex"
+	ModelInfer      = "/inference.GRPCInferenceService/ModelInfer"
+	ServerLive      = "/inference.GRPCInferenceService/ServerLive"
+	ServerReady     = "/inference.GRPCInferenceService/ServerReady"
+	HealthCheck     = "/grpc.health.v1.Health/Check"
+)
+
+// Model is the name of the one model that the stub serves.
+const Model = "identity"
+
+const largestMessage = 64 << 20 // bytes
+
+// Triton is a stub of a server: it answers the index, inference and health calls, and counts them.
+type Triton struct {
+	Addr string // host:port, the same when it comes back
+
+	mu     sync.Mutex
+	calls  map[string]int
+	delay  time.Duration
+	server *grpc.Server
+	health *health.Server
+}
+
+// StartTriton runs a stub that serves.
+func StartTriton(t testing.TB) *Triton {
+	t.Helper()
+	s := &Triton{Addr: "127.0.0.1:0", calls: map[string]int{}}
+	s.Up(t)
+	t.Cleanup(s.Down)
+	return s
+}
+
+// SetDelay sets how long each inference and index call that follows takes.
+func (s *Triton) SetDelay(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = d
+}
+
+// SetServing sets what the server says of its health.
+func (s *Triton) SetServing(serving bool) {
+	state := healthpb.HealthCheckResponse_NOT_SERVING
+	if serving {
+		state = healthpb.HealthCheckResponse_SERVING
+	}
+	s.health.SetServingStatus("", state)
+}
+
+// Calls counts the calls of a method, those in progress too. Health checks aren't counted.
+func (s *Triton) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
+// Down closes the port and every connection.
+func (s *Triton) Down() { s.server.Stop() }
+
+// Up opens the port.
+func (s *Triton) Up(t testing.TB) {
+	t.Helper()
+	l, err := net.Listen("tcp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Addr, s.health = l.Addr().String(), health.NewServer()
+	s.server = grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(s.handle),
+		grpc.MaxRecvMsgSize(largestMessage), grpc.MaxConcurrentStreams(1<<20))
+	healthpb.RegisterHealthServer(s.server, s.health)
+	go func() { _ = s.server.Serve(l) }()
+}
+
+func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(stream)
+	var request []byte
+	if err := stream.RecvMsg(&request); err != nil && err != io.EOF {
+		return err
+	}
+	s.mu.Lock()
+	s.calls[method]++
+	delay := s.delay
+	s.mu.Unlock()
+	var reply []byte
+	switch method {
+	case ServerLive, ServerReady:
+		reply = protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+	case RepositoryIndex:
+		reply = indexReply()
+	case ModelInfer:
+		reply = field1(Model)
+	default:
+		return status.Errorf(codes.Unimplemented, "the stub has no %s", method)
+	}
+	if err := rest(stream.Context(), delay); err != nil {
+		return err
+	}
+	return stream.SendMsg(&reply)
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// indexReply is a RepositoryIndexResponse with one ready model.
+func indexReply() []byte {
+	model := field1(Model)
+	for number, text := range []string{2: "1", 3: "READY"} {
+		if text != "" {
+			model = protowire.AppendTag(model, protowire.Number(number), protowire.BytesType)
+			model = protowire.AppendString(model, text)
+		}
+	}
+	return field1(string(model))
+}
+
+// field1 is a message whose field 1 holds the text.
+func field1(text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), text)
+}

@@ -1,0 +1,582 @@
+-- The admission gate and the hold, run by Envoy's Lua filter (Lua 5.1, LuaJIT).
+--
+-- A guarded call passes while the load is at or below the threshold, is refused above it, and follows config.unknown
+-- when the load is not known. With the hold on, a call that passes waits until a server is ready.
+--
+-- The chart renders one table in front of this file. Times are whole milliseconds.
+--   methods          list of the guarded gRPC paths
+--   status           gRPC code of a refusal
+--   unknown          "open", "closed" or "last": what an unknown load means; a fault of this script follows it too
+--   refresh_cluster  internal listener that runs this same filter, where the work that callers start is done
+--   wait_cluster     internal listener that answers after a delay; its circuit breaker limits the calls that wait
+--   load             nil when calls are not gated by load
+--     threshold         the load above which calls are refused
+--     ramp              0, or how far above the threshold the probability of refusal rises from 0 to 1
+--     cache_ms          least time between two queries
+--     timeout_ms        longest time for a query
+--     last_known_ms     unknown = "last": age up to which the last known load still counts
+--     max_answer_bytes  longest answer that is read
+--     cluster, authority, path, query          where Prometheus is (path: of the query API), and the PromQL
+--     headers                                  list of {name, value} that every query carries
+--     bearer_file, username_file, password_file  credentials, read again for every query
+--   hold             nil when calls are not held
+--     cluster           the servers; a probe that finds none is what wakes the fleet
+--     poll_ms, max_ms   time between two probes, longest time that a call waits
+--
+-- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
+-- refusal), at_ms (when the load was read), failed_ms (when a query last failed), ready_ms (until when servers count
+-- as ready). Envoy drops a caller's coroutine when its client goes away, so callers never keep a lock: they start the
+-- work detached, under leases that end by themselves (lease_ms, probe_ms), and look at the gauges.
+-- A caller waits, for at most timeout_ms, only when the load is older than two queries' time and none failed since.
+
+local OUTCOMES = {
+  "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call
+  "held", "hold_expired", "hold_full", -- held: began to wait
+}
+local ANSWERS = {
+  "load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error", "no_credentials",
+  "fault",
+}
+local LOAD_PATH, PROBE_PATH = "/load", "/probe"
+local SLACK_MS = 200 -- what a lease adds to the timeout of its work
+local PROBE_TIMEOUT_MS = 1000
+local FIRST_PAUSE_MS = 5
+local FAULT_LOG_MS = 60000
+local CERTAIN = 1000000 -- refuse_ppm
+local LARGEST = 2 ^ 53
+local MAX_DEPTH = 32
+local UNAVAILABLE = 14
+local HTTP_STATUS = { [UNAVAILABLE] = "503" } -- for callers that do not speak gRPC; 429 otherwise
+
+local load, hold = config.load, config.hold
+local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
+local counters_exist, logged_ms = false, 0 -- for each worker
+
+local guarded = {}
+for _, path in ipairs(config.methods) do
+  guarded[path] = true
+end
+
+-- ---------------------------------------------------------------- stats
+
+local function count(handle, name)
+  handle:stats():counter(name):inc()
+end
+
+local function get(handle, name)
+  return handle:stats():gauge(name):value()
+end
+
+local function set(handle, name, value)
+  handle:stats():gauge(name):set(value)
+end
+
+-- A series exists once it was touched.
+local function export_counters(handle)
+  for _, name in ipairs(OUTCOMES) do
+    handle:stats():counter("outcome." .. name):add(0)
+  end
+  for _, name in ipairs(ANSWERS) do
+    handle:stats():counter("answer." .. name):add(0)
+  end
+  math.randomseed(handle:timestamp())
+  counters_exist = true
+end
+
+-- Whether the caller may start the work behind the lease. A lease further away than it can be is one from before the
+-- clock was set back.
+local function take_lease(handle, name, ms, longest_ms)
+  local now, free = handle:timestamp(), get(handle, name)
+  if now < free and free - now <= longest_ms then
+    return false
+  end
+  set(handle, name, now + ms)
+  return true
+end
+
+-- ---------------------------------------------------------------- JSON
+
+local MALFORMED = {}
+local ESCAPES = { ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
+local LITERALS = { t = { "true", true }, f = { "false", false }, n = { "null", nil } }
+
+local function malformed()
+  error(MALFORMED, 0)
+end
+
+local function utf8(code)
+  if code < 0x80 then
+    return string.char(code)
+  elseif code < 0x800 then
+    return string.char(0xC0 + math.floor(code / 0x40), 0x80 + code % 0x40)
+  elseif code < 0x10000 then
+    return string.char(0xE0 + math.floor(code / 0x1000), 0x80 + math.floor(code / 0x40) % 0x40, 0x80 + code % 0x40)
+  end
+  return string.char(0xF0 + math.floor(code / 0x40000), 0x80 + math.floor(code / 0x1000) % 0x40,
+    0x80 + math.floor(code / 0x40) % 0x40, 0x80 + code % 0x40)
+end
+
+-- Reads one JSON text; raises MALFORMED. Objects and arrays become tables, null becomes nil.
+local function decode(text)
+  local at = 1
+  local value
+
+  local function skip_space()
+    at = text:find("[^ \t\r\n]", at) or #text + 1
+    return text:sub(at, at)
+  end
+
+  local function number()
+    local _, to = text:find("^%-?%d+", at)
+    if not to or text:find("^%-?0%d", at) then
+      malformed()
+    end
+    to = select(2, text:find("^%.%d+", to + 1)) or to
+    to = select(2, text:find("^[eE][+-]?%d+", to + 1)) or to
+    local digits = text:sub(at, to)
+    at = to + 1
+    return tonumber(digits)
+  end
+
+  local function hex4()
+    local digits = text:match("^%x%x%x%x", at)
+    if not digits then
+      malformed()
+    end
+    at = at + 4
+    return tonumber(digits, 16)
+  end
+
+  local function escape()
+    local letter = text:sub(at, at)
+    at = at + 1
+    if letter ~= "u" then
+      return ESCAPES[letter] or malformed()
+    end
+    local code = hex4()
+    if code >= 0xD800 and code < 0xDC00 and text:sub(at, at + 1) == "\\u" then
+      at = at + 2
+      local low = hex4()
+      if low < 0xDC00 or low > 0xDFFF then
+        malformed()
+      end
+      code = 0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00
+    end
+    return utf8(code)
+  end
+
+  local function quoted()
+    local parts = {}
+    at = at + 1
+    while true do
+      local stop = text:find('["\\%z\1-\31]', at) or malformed()
+      parts[#parts + 1] = text:sub(at, stop - 1)
+      local found = text:sub(stop, stop)
+      at = stop + 1
+      if found == '"' then
+        return table.concat(parts)
+      elseif found ~= "\\" then
+        malformed()
+      end
+      parts[#parts + 1] = escape()
+    end
+  end
+
+  -- Reads what is between an opening and its closing sign with the given reader of one element.
+  local function sequence(closing, element)
+    at = at + 1
+    if skip_space() == closing then
+      at = at + 1
+      return
+    end
+    while true do
+      element()
+      local sign = skip_space()
+      at = at + 1
+      if sign == closing then
+        return
+      elseif sign ~= "," then
+        malformed()
+      end
+    end
+  end
+
+  local function array(depth)
+    local items, n = {}, 0
+    sequence("]", function()
+      n = n + 1
+      items[n] = value(depth)
+    end)
+    return items
+  end
+
+  local function object(depth)
+    local fields = {}
+    sequence("}", function()
+      if skip_space() ~= '"' then
+        malformed()
+      end
+      local key = quoted()
+      if skip_space() ~= ":" then
+        malformed()
+      end
+      at = at + 1
+      fields[key] = value(depth)
+    end)
+    return fields
+  end
+
+  function value(depth)
+    local sign = skip_space()
+    if depth > MAX_DEPTH then
+      malformed()
+    elseif sign == "{" then
+      return object(depth + 1)
+    elseif sign == "[" then
+      return array(depth + 1)
+    elseif sign == '"' then
+      return quoted()
+    elseif LITERALS[sign] then
+      local word = LITERALS[sign]
+      if text:sub(at, at + #word[1] - 1) ~= word[1] then
+        malformed()
+      end
+      at = at + #word[1]
+      return word[2]
+    end
+    return number()
+  end
+
+  local result = value(1)
+  if skip_space() ~= "" then
+    malformed()
+  end
+  return result
+end
+
+-- ---------------------------------------------------------------- Prometheus
+
+-- The kind of an answer (one of ANSWERS), and the load if it holds one. Only one finite sample is a load.
+local function read_answer(body)
+  local ok, answer = pcall(decode, body)
+  if not ok and answer ~= MALFORMED then
+    error(answer, 0)
+  elseif not ok or type(answer) ~= "table" then
+    return "malformed"
+  elseif answer.status ~= "success" then
+    return "error_status"
+  end
+  local data = answer.data
+  if type(data) ~= "table" or type(data.result) ~= "table" then
+    return "malformed"
+  end
+  local sample
+  if data.resultType == "scalar" then
+    sample = data.result
+  elseif data.resultType == "vector" then
+    if #data.result ~= 1 then
+      return #data.result == 0 and "empty" or "several"
+    end
+    sample = type(data.result[1]) == "table" and data.result[1].value
+  end
+  local text = type(sample) == "table" and sample[2]
+  if type(text) ~= "string" then
+    return "malformed"
+  elseif text == "NaN" or text:find("^[+-]?Inf$") then
+    return "not_finite"
+  elseif not (text:find("^[+-]?%d+%.?%d*$") or text:find("^[+-]?%d+%.?%d*[eE][+-]?%d+$")) then
+    return "malformed"
+  end
+  local number = tonumber(text)
+  if number - number ~= 0 then
+    return "not_finite"
+  end
+  return "load", math.max(number, 0)
+end
+
+-- The content of a mounted secret without its final newline, or nil if it can't be a header's value.
+local function read_secret(path)
+  local file = io.open(path, "rb")
+  if not file then
+    return nil
+  end
+  local text = (file:read(65536) or ""):gsub("%s+$", "")
+  file:close()
+  if text == "" or text:find("[%z\1-\31\127]") then
+    return nil
+  end
+  return text
+end
+
+-- The headers of a query, or nil without the credentials that it needs.
+local function query_headers(handle)
+  local headers = {
+    [":method"] = "POST",
+    [":path"] = load.path,
+    [":authority"] = load.authority,
+    ["content-type"] = "application/x-www-form-urlencoded",
+    ["accept"] = "application/json",
+  }
+  for _, header in ipairs(load.headers) do
+    headers[header[1]] = header[2]
+  end
+  if load.bearer_file then
+    local token = read_secret(load.bearer_file)
+    if not token then
+      return nil
+    end
+    headers["authorization"] = "Bearer " .. token
+  elseif load.username_file then
+    local username, password = read_secret(load.username_file), read_secret(load.password_file)
+    if not username or not password then
+      return nil
+    end
+    headers["authorization"] = "Basic " .. handle:base64Escape(username .. ":" .. password)
+  end
+  return headers
+end
+
+local function form_encode(text)
+  return (text:gsub("[^%w%-._~]", function(c)
+    return string.format("%%%02X", c:byte())
+  end))
+end
+
+local form = load and "query=" .. form_encode(load.query)
+
+local function ask_prometheus(handle)
+  local headers = query_headers(handle)
+  if not headers then
+    return "no_credentials"
+  end
+  local options = { timeout_ms = load.timeout_ms, send_xff = false, trace_sampled = false }
+  local answer, body = handle:httpCall(load.cluster, headers, form, options)
+  if answer[":status"] ~= "200" then
+    return "http_error"
+  elseif body and #body > load.max_answer_bytes then
+    return "too_long"
+  end
+  return read_answer(body or "")
+end
+
+local function refusal_ppm(value)
+  local above = value - load.threshold
+  if above <= 0 then
+    return 0
+  elseif load.ramp <= 0 or above >= load.ramp then
+    return CERTAIN
+  end
+  return math.floor(CERTAIN * above / load.ramp)
+end
+
+-- Reads the load into the gauges. Runs in the internal listener.
+local function refresh_load(handle)
+  local started = handle:timestamp()
+  local ok, kind, value = pcall(ask_prometheus, handle)
+  if not ok then
+    kind = "fault"
+  end
+  count(handle, "answer." .. kind)
+  if kind == "load" then
+    set(handle, "refuse_ppm", refusal_ppm(value))
+    set(handle, "load_milli", math.min(math.ceil(value * 1000 - 1e-6), LARGEST))
+    set(handle, "at_ms", started)
+  else
+    set(handle, "failed_ms", handle:timestamp())
+  end
+  set(handle, "lease_ms", started + load.cache_ms)
+  return kind
+end
+
+-- ---------------------------------------------------------------- Triton
+
+-- Asks the servers for their health. Runs in the internal listener.
+local function probe_servers(handle)
+  local headers = {
+    [":method"] = "POST",
+    [":path"] = "/grpc.health.v1.Health/Check",
+    [":authority"] = hold.cluster,
+    ["te"] = "trailers",
+    ["content-type"] = "application/grpc",
+  }
+  local options = { timeout_ms = PROBE_TIMEOUT_MS, send_xff = false, trace_sampled = false }
+  local answer, body = handle:httpCall(hold.cluster, headers, "\0\0\0\0\0", options) -- an empty message
+  local serving = answer[":status"] == "200" and body and body:sub(6, 7) == "\8\1" -- status: SERVING
+  local now = handle:timestamp()
+  if serving then
+    set(handle, "ready_ms", now + 2 * hold.poll_ms)
+  end
+  set(handle, "probe_ms", now + hold.poll_ms)
+  return serving and "serving" or "not serving"
+end
+
+-- ---------------------------------------------------------------- callers
+
+-- Starts work in the internal listener that outlives the call, and its client.
+local function start(handle, path, timeout_ms)
+  local headers = { [":method"] = "GET", [":path"] = path, [":authority"] = "gate" }
+  local options = { asynchronous = true, timeout_ms = timeout_ms, send_xff = false, trace_sampled = false }
+  handle:httpCall(config.refresh_cluster, headers, nil, options)
+end
+
+-- Waits without holding up the worker; false when too many calls wait.
+local function pause(handle, ms)
+  local headers = {
+    [":method"] = "GET",
+    [":path"] = "/",
+    [":authority"] = "gate",
+    ["x-envoy-fault-delay-request"] = string.format("%d", ms),
+  }
+  local options = { timeout_ms = ms + 5000, send_xff = false, trace_sampled = false }
+  return handle:httpCall(config.wait_cluster, headers, nil, options)[":status"] == "200"
+end
+
+-- Looks again and again, at growing intervals; returns what look does, or "expired", or "full".
+local function await(handle, look, deadline, longest_pause)
+  local ms = FIRST_PAUSE_MS
+  while true do
+    local seen = look(handle)
+    if seen then
+      return seen
+    end
+    local left = deadline - handle:timestamp()
+    if left <= 0 then
+      return "expired"
+    elseif not pause(handle, math.min(ms, left)) then
+      return "full"
+    end
+    ms = math.min(2 * ms, longest_pause)
+  end
+end
+
+-- "known" or "unknown", or nil while it will soon be one of them.
+local function look_at_load(handle)
+  local now = handle:timestamp()
+  local age = now - get(handle, "at_ms")
+  local longest = load.cache_ms + load.timeout_ms + SLACK_MS
+  if (age > load.cache_ms or age < -longest) and
+      take_lease(handle, "lease_ms", load.timeout_ms + SLACK_MS, longest) then
+    start(handle, LOAD_PATH, load.timeout_ms + SLACK_MS)
+  end
+  if math.abs(age) <= usable_ms then
+    return "known"
+  elseif math.abs(now - get(handle, "failed_ms")) <= usable_ms then
+    return "unknown"
+  end
+  return nil
+end
+
+-- True when servers are ready. Probes ahead of time, so that calls in a row never wait for it.
+local function look_at_servers(handle)
+  local left = get(handle, "ready_ms") - handle:timestamp()
+  if left <= hold.poll_ms or left > 2 * hold.poll_ms then
+    local longest = PROBE_TIMEOUT_MS + SLACK_MS + hold.poll_ms
+    if take_lease(handle, "probe_ms", PROBE_TIMEOUT_MS + SLACK_MS, longest) then
+      start(handle, PROBE_PATH, PROBE_TIMEOUT_MS + SLACK_MS)
+    end
+  end
+  return left > 0 and left <= 2 * hold.poll_ms
+end
+
+local function short(number)
+  return (string.format("%.3f", number):gsub("0+$", ""):gsub("%.$", ""))
+end
+
+-- The outcome of a call, and what to tell its client if it is refused.
+local function judge_load(handle)
+  local seen = await(handle, look_at_load, handle:timestamp() + load.timeout_ms + SLACK_MS, load.timeout_ms)
+  local age = handle:timestamp() - get(handle, "at_ms")
+  if seen ~= "known" and not (config.unknown == "last" and age <= load.last_known_ms) then
+    if config.unknown == "closed" then
+      return "unknown_refused", "the server load is unknown, try again later"
+    end
+    return "unknown_allowed"
+  end
+  local ppm = get(handle, "refuse_ppm")
+  if ppm == 0 or math.random() * CERTAIN >= ppm then
+    return "allowed"
+  end
+  local value, threshold = short(get(handle, "load_milli") / 1000), short(load.threshold)
+  return "refused", string.format("server load %s is above %s, try again later", value, threshold)
+end
+
+-- Waits for a server; the outcome and the message of a call that found none.
+local function wait_for_server(handle)
+  if look_at_servers(handle) then
+    return nil
+  end
+  count(handle, "outcome.held")
+  local seen = await(handle, look_at_servers, handle:timestamp() + hold.max_ms, hold.poll_ms)
+  if seen == "expired" then
+    return "hold_expired", string.format("no server became ready within %s s", short(hold.max_ms / 1000))
+  elseif seen == "full" then
+    return "hold_full", "no server is ready and too many calls wait for one"
+  end
+  return nil
+end
+
+-- The outcome of a call; with a gRPC code and a message if it is refused.
+local function judge(handle)
+  local outcome = "allowed"
+  if load then
+    local message
+    outcome, message = judge_load(handle)
+    if message then
+      return outcome, config.status, message
+    end
+  end
+  if hold then
+    local failure, message = wait_for_server(handle)
+    if failure then
+      return failure, UNAVAILABLE, message
+    end
+  end
+  return outcome
+end
+
+local function log_fault(handle, fault)
+  local now = handle:timestamp()
+  if math.abs(now - logged_ms) >= FAULT_LOG_MS then
+    logged_ms = now
+    handle:logErr("gate: " .. tostring(fault))
+  end
+end
+
+-- Envoy makes trailers of this for gRPC calls, with the body as the message.
+local function refuse(handle, code, message)
+  local content_type = handle:headers():get("content-type") or ""
+  if content_type == "application/grpc" or content_type:find("^application/grpc[+;]") then
+    handle:respond({ [":status"] = "200", ["grpc-status"] = string.format("%d", code) }, message)
+  end
+  handle:respond({ [":status"] = HTTP_STATUS[code] or "429", ["content-type"] = "text/plain" }, message .. "\n")
+end
+
+-- Whether the request came through the internal listener: its route says so, and no client can.
+local function is_internal(handle)
+  return handle:metadata():get("internal") == true
+end
+
+function envoy_on_request(handle)
+  if not counters_exist then
+    export_counters(handle)
+  end
+  local path = handle:headers():get(":path")
+  if (path == LOAD_PATH or path == PROBE_PATH) and is_internal(handle) then
+    handle:respond({ [":status"] = "200" }, path == LOAD_PATH and refresh_load(handle) or probe_servers(handle))
+  end
+  if not path or not guarded[path:match("^[^?]*")] then
+    return
+  end
+  local ok, outcome, code, message = pcall(judge, handle)
+  if not ok then
+    log_fault(handle, outcome)
+    outcome = "fault_allowed"
+    if config.unknown == "closed" then
+      outcome, code, message = "fault_refused", config.status, "the admission gate has a fault"
+    end
+  end
+  count(handle, "outcome." .. outcome)
+  if message then
+    refuse(handle, code, message)
+  end
+end

@@ -1,0 +1,289 @@
+{{- /*
+The admission gate and the hold inside Envoy: files/envoy-filter.lua with its
+table, and the listeners and clusters that it works with.
+
+"settings" reads the values; each other define takes what it gives, after
+fromJson, and needs nothing else:
+  filterText   files/envoy-filter.lua
+  limiter      envoy.rate_limiter.prometheus_based
+  hold         envoy.hold
+  query        PromQL, one series
+  threshold    load above which calls are refused
+  prometheus   the address, as supersonic.prometheus.address gives it
+  cluster      the Triton cluster, whose probes wake the fleet
+  statPrefix   stat_prefix of the connection manager that clients reach
+  directory    where "files" is mounted
+*/ -}}
+{{- define "supersonic.gate.settings" -}}
+{{- $gate := dict
+  "filterText" (.Files.Get "files/envoy-filter.lua")
+  "limiter" .Values.envoy.rate_limiter.prometheus_based
+  "hold" .Values.envoy.hold
+  "cluster" "triton_grpc_service"
+  "statPrefix" "ingress_grpc"
+  "directory" "/etc/envoy/gate" -}}
+{{- if .Values.envoy.rate_limiter.prometheus_based.enabled -}}
+{{- $_ := set $gate "query" (include "supersonic.scaling.occupancyRatio" .) -}}
+{{- $_ := set $gate "threshold" (include "supersonic.scaling.admissionThreshold" . | float64) -}}
+{{- $_ := set $gate "prometheus" (include "supersonic.prometheus.address" . | fromYaml) -}}
+{{- end -}}
+{{- toJson $gate -}}
+{{- end -}}
+
+{{- /* "true" when there is anything to run; takes the root context. */ -}}
+{{- define "supersonic.gate.enabled" -}}
+{{- if or .Values.envoy.rate_limiter.prometheus_based.enabled .Values.envoy.hold.enabled }}true{{ end -}}
+{{- end -}}
+
+{{- define "supersonic.gate.faults" -}}
+{{- $limiter := .Values.envoy.rate_limiter.prometheus_based -}}
+{{- if not (has $limiter.luaConfig (list "" "cfg/envoy-filter.lua")) }}
+envoy.rate_limiter.prometheus_based.luaConfig: must be empty, since the filter is part of the chart, got {{ quote $limiter.luaConfig }}
+{{- end }}
+{{- end -}}
+
+{{- /*
+A Lua string that holds the given text, whatever is in it: a long bracket of more
+equals signs than the text has in a row. Lua would make "\n" of "\r" inside one.
+*/ -}}
+{{- define "supersonic.gate.literal" -}}
+{{- $equals := "=" -}}
+{{- range regexFindAll "=+" . -1 -}}
+{{- if ge (len .) (len $equals) }}{{ $equals = printf "%s=" . }}{{ end -}}
+{{- end -}}
+{{- $open := printf "[%s[\n" $equals -}}
+{{- $close := printf "]%s]" $equals -}}
+{{- printf "%s%s%s" $open (splitList "\r" . | join (printf "%s .. \"\\13\" .. %s" $close $open)) $close -}}
+{{- end -}}
+
+{{- define "supersonic.gate.milliseconds" -}}
+{{- round (mulf . 1000) 0 | int64 -}}
+{{- end -}}
+
+{{- /* The table that the filter reads; its fields are explained there. */ -}}
+{{- define "supersonic.gate.config" -}}
+local config = {
+  methods = {
+{{- range .limiter.methods }}
+    {{ include "supersonic.gate.literal" . }},
+{{- end }}
+  },
+  status = {{ .limiter.statusCode | int64 }},
+  unknown = {{ include "supersonic.gate.literal" .limiter.unknownLoad }},
+  refresh_cluster = "gate_refresh",
+  wait_cluster = "gate_wait",
+{{- if .limiter.enabled }}
+  load = {
+    threshold = {{ .threshold | float64 }},
+    ramp = {{ .limiter.ramp | float64 }},
+    cache_ms = {{ include "supersonic.gate.milliseconds" .limiter.cacheSeconds }},
+    timeout_ms = {{ include "supersonic.gate.milliseconds" .limiter.timeoutSeconds }},
+    last_known_ms = {{ include "supersonic.gate.milliseconds" .limiter.lastKnownSeconds }},
+    max_answer_bytes = {{ .limiter.maxAnswerBytes | int64 }},
+    cluster = "prometheus_cluster",
+    authority = {{ include "supersonic.gate.literal" (include "supersonic.gate.authority" .prometheus) }},
+    path = {{ include "supersonic.gate.literal" (printf "%s/api/v1/query" (.prometheus.path | trimSuffix "/")) }},
+    query = {{ include "supersonic.gate.literal" .query }},
+    headers = {
+{{- range $name, $value := .prometheus.headers }}
+      { {{ include "supersonic.gate.literal" (lower $name) }}, {{ include "supersonic.gate.literal" $value }} },
+{{- end }}
+    },
+{{- with .prometheus.auth }}
+{{- if eq .type "bearer" }}
+    bearer_file = {{ include "supersonic.gate.literal" .bearerFile }},
+{{- else if eq .type "basic" }}
+    username_file = {{ include "supersonic.gate.literal" .usernameFile }},
+    password_file = {{ include "supersonic.gate.literal" .passwordFile }},
+{{- end }}
+{{- end }}
+  },
+{{- end }}
+{{- if .hold.enabled }}
+  hold = {
+    cluster = {{ include "supersonic.gate.literal" .cluster }},
+    poll_ms = {{ include "supersonic.gate.milliseconds" .hold.pollSeconds }},
+    max_ms = {{ include "supersonic.gate.milliseconds" .hold.maxSeconds }},
+  },
+{{- end }}
+}
+{{- end -}}
+
+{{- /* host:port; the port is left out where it is the scheme's own. */ -}}
+{{- define "supersonic.gate.authority" -}}
+{{- $host := .host -}}
+{{- if contains ":" $host }}{{ $host = printf "[%s]" $host }}{{ end -}}
+{{- $usual := ternary 443 80 (eq .scheme "https") -}}
+{{- if eq (int64 .port) (int64 $usual) }}{{ $host }}{{ else }}{{ printf "%s:%d" $host (int64 .port) }}{{ end -}}
+{{- end -}}
+
+{{- /*
+The files to mount in the directory, as a map from name to text. Envoy reads them
+again when the mounted ConfigMap changes, without a restart.
+*/ -}}
+{{- define "supersonic.gate.files" -}}
+{{- $lua := dict
+  "@type" "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua"
+  "stat_prefix" "gate"
+  "default_source_code" (dict "inline_string" (printf "%s\n\n%s" (include "supersonic.gate.config" .) .filterText)) -}}
+{{- $filter := dict
+  "@type" "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
+  "name" "gate"
+  "typed_config" $lua -}}
+{{- $files := dict "gate.yaml" (dict "resources" (list $filter) | toYaml) -}}
+{{- if .limiter.enabled -}}
+{{- if and (eq .prometheus.scheme "https") (not .prometheus.insecureSkipVerify) -}}
+{{- $authorities := .prometheus.caFile | default "/etc/ssl/certs/ca-certificates.crt" -}}
+{{- $secret := dict
+  "@type" "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+  "name" "prometheus_ca"
+  "validation_context" (dict
+    "trusted_ca" (dict "filename" $authorities "watched_directory" (dict "path" (dir $authorities)))) -}}
+{{- $_ := set $files "prometheus-ca.yaml" (dict "resources" (list $secret) | toYaml) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $files -}}
+{{- end -}}
+
+{{- /* The HTTP filter, to stand after authentication. */ -}}
+{{- define "supersonic.gate.filter" -}}
+- name: gate
+  config_discovery:
+    config_source:
+      resource_api_version: V3
+      path_config_source:
+        path: {{ .directory }}/gate.yaml
+        watched_directory: {path: {{ .directory }}}
+    type_urls: [type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua]
+{{- end -}}
+
+{{- /* Needs bootstrap_extensions envoy.bootstrap.internal_listener. */ -}}
+{{- define "supersonic.gate.listeners" -}}
+- name: gate_refresh
+  internal_listener: {}
+  traffic_direction: OUTBOUND
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+        # The filter's gauges are shared only under one prefix.
+        stat_prefix: {{ .statPrefix }}
+        codec_type: HTTP2
+        route_config:
+          name: gate_refresh
+          virtual_hosts:
+          - name: gate_refresh
+            domains: ["*"]
+            routes:
+            - match: {prefix: /}
+              metadata: {filter_metadata: {gate: {internal: true}}}
+              direct_response: {status: 404}
+        http_filters:
+        {{- include "supersonic.gate.filter" . | nindent 8 }}
+        - name: envoy.filters.http.router
+          typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
+- name: gate_wait
+  internal_listener: {}
+  traffic_direction: OUTBOUND
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+        stat_prefix: gate_wait
+        codec_type: HTTP2
+        route_config:
+          name: gate_wait
+          virtual_hosts:
+          - name: gate_wait
+            domains: ["*"]
+            routes:
+            - match: {prefix: /}
+              direct_response: {status: 200}
+        http_filters:
+        - name: envoy.filters.http.fault
+          typed_config:
+            "@type": type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault
+            delay: {header_delay: {}, percentage: {numerator: 100}}
+        - name: envoy.filters.http.router
+          typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
+{{- end -}}
+
+{{- define "supersonic.gate.internalCluster" -}}
+- name: {{ .name }}
+  connect_timeout: 1s
+  circuit_breakers:
+    thresholds:
+    - {max_requests: {{ int64 .limit }}, max_pending_requests: {{ int64 .limit }}, max_connections: 1024, track_remaining: true}
+  typed_extension_protocol_options:
+    envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
+      "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
+      explicit_http_config: {http2_protocol_options: {}}
+  load_assignment:
+    cluster_name: {{ .name }}
+    endpoints:
+    - lb_endpoints:
+      - endpoint: {address: {envoy_internal_address: {server_listener_name: {{ .name }}}}}
+{{- end -}}
+
+{{- define "supersonic.gate.clusters" -}}
+{{ include "supersonic.gate.internalCluster" (dict "name" "gate_refresh" "limit" 64) }}
+{{ include "supersonic.gate.internalCluster" (dict "name" "gate_wait" "limit" .hold.maxCalls) }}
+{{- if .limiter.enabled }}
+- name: prometheus_cluster
+  connect_timeout: {{ include "supersonic.gate.milliseconds" .limiter.timeoutSeconds | float64 | mulf 0.001 }}s
+  circuit_breakers:
+    thresholds:
+    - {max_connections: 4, max_pending_requests: 4, max_requests: 4, max_retries: 0}
+  cluster_type:
+    name: envoy.cluster.dns
+    typed_config:
+      "@type": type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster
+      all_addresses_in_single_endpoint: true
+  typed_extension_protocol_options:
+    envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
+      "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
+      common_http_protocol_options: {idle_timeout: 60s}
+      explicit_http_config: {http_protocol_options: {}}
+  {{- if eq .prometheus.scheme "https" }}
+  {{- include "supersonic.gate.tls" . | nindent 2 }}
+  {{- end }}
+  load_assignment:
+    cluster_name: prometheus_cluster
+    endpoints:
+    - lb_endpoints:
+      - endpoint:
+          address: {socket_address: {address: {{ .prometheus.host | toJson }}, port_value: {{ int64 .prometheus.port }}}}
+{{- end }}
+{{- end -}}
+
+{{- /* A certificate of the same authority for another host is refused, so the name is matched too. */ -}}
+{{- define "supersonic.gate.tls" -}}
+{{- $name := .prometheus.serverName | default .prometheus.host -}}
+{{- $isAddress := or (contains ":" $name) (regexMatch "^[0-9.]+$" $name) -}}
+transport_socket:
+  name: envoy.transport_sockets.tls
+  typed_config:
+    "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
+    {{- if not $isAddress }}
+    sni: {{ toJson $name }}
+    {{- end }}
+    {{- if .prometheus.insecureSkipVerify }}
+    common_tls_context: {validation_context: {trust_chain_verification: ACCEPT_UNTRUSTED}}
+    {{- else }}
+    common_tls_context:
+      combined_validation_context:
+        default_validation_context:
+          match_typed_subject_alt_names:
+          - san_type: {{ ternary "IP_ADDRESS" "DNS" $isAddress }}
+            matcher: {exact: {{ toJson $name }}}
+        validation_context_sds_secret_config:
+          name: prometheus_ca
+          sds_config:
+            resource_api_version: V3
+            path_config_source:
+              path: {{ .directory }}/prometheus-ca.yaml
+              watched_directory: {path: {{ .directory }}}
+    {{- end }}
+{{- end -}}

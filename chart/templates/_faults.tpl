@@ -5,13 +5,20 @@ the form `key: what must be, got value`. What is only worth saying goes into
 "supersonic.<part>.advice", which NOTES and `supersonic lint` print.
 */ -}}
 {{- define "supersonic.faults" -}}
-{{- range $part := list "names" "prometheus" }}
+{{- $parts := list
+  "names"
+  "prometheus"
+-}}
+{{- range $part := $parts }}
 {{- include (printf "supersonic.%s.faults" $part) $ }}
 {{- end }}
 {{- end -}}
 
 {{- define "supersonic.advice" -}}
-{{- range $part := list "prometheus" }}
+{{- $parts := list
+  "prometheus"
+-}}
+{{- range $part := $parts }}
 {{- include (printf "supersonic.%s.advice" $part) $ }}
 {{- end }}
 {{- end -}}

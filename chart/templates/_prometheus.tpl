@@ -35,10 +35,10 @@ A pod that asks Prometheus mounts "supersonic.prometheus.volume": the files that
 {{- end -}}
 
 {{- /*
-YAML: scheme, host, port, path (of the prefix, no slash at its end), serverName
+YAML: scheme, host (an IPv6 address without brackets), port, path (of the prefix, no slash at its end), serverName
 (for SNI and verification; empty with http), caFile (empty: the system's
-authorities), insecureSkipVerify, auth (type none, bearer or basic; tokenFile;
-usernameFile, passwordFile), headers (name to value). The host is empty only
+authorities), insecureSkipVerify, auth (type none, bearer with bearerFile, or
+basic with usernameFile and passwordFile), headers (name to value). The host is empty only
 where Prometheus is not available or the values are refused anyway.
 */ -}}
 {{- define "supersonic.prometheus.address" -}}
@@ -52,21 +52,21 @@ where Prometheus is not available or the values are refused anyway.
 {{- else if eq $kind "external" -}}
 {{- $e := .Values.prometheus.external -}}
 {{- $scheme := coalesce $e.scheme (include "supersonic.prometheus.urlGroup" (list . 1)) "https" -}}
-{{- $host := include "supersonic.prometheus.urlGroup" (list . 2) -}}
+{{- $host := include "supersonic.prometheus.urlGroup" (list . 2) | trimAll "[]" -}}
 {{- $_ := set $a "scheme" $scheme -}}
 {{- $_ := set $a "host" $host -}}
 {{- $_ := set $a "port" (int (coalesce $e.port (include "supersonic.prometheus.urlGroup" (list . 3)) (ternary 443 80 (eq $scheme "https")))) -}}
 {{- $path := coalesce $e.path (include "supersonic.prometheus.urlGroup" (list . 4)) -}}
 {{- $_ := set $a "path" (ternary "" (printf "/%s" (trimAll "/" (toString $path))) (empty $path)) -}}
 {{- if eq $scheme "https" -}}
-{{- $_ := set $a "serverName" (coalesce $e.tls.serverName (trimAll "[]" $host)) -}}
+{{- $_ := set $a "serverName" (coalesce $e.tls.serverName $host) -}}
 {{- $_ := set $a "insecureSkipVerify" $e.tls.insecureSkipVerify -}}
 {{- if or $e.tls.caSecret.name $e.tls.caConfigMap.name -}}
 {{- $_ := set $a "caFile" (printf "%s/ca.crt" $dir) -}}
 {{- end -}}
 {{- end -}}
 {{- if $e.auth.bearerTokenSecret.name -}}
-{{- $_ := set $a "auth" (dict "type" "bearer" "tokenFile" (printf "%s/token" $dir)) -}}
+{{- $_ := set $a "auth" (dict "type" "bearer" "bearerFile" (printf "%s/token" $dir)) -}}
 {{- else if $e.auth.basicAuthSecret.name -}}
 {{- $_ := set $a "auth" (dict "type" "basic" "usernameFile" (printf "%s/username" $dir) "passwordFile" (printf "%s/password" $dir)) -}}
 {{- end -}}
@@ -78,7 +78,8 @@ where Prometheus is not available or the values are refused anyway.
 {{- /* scheme://host:port/prefix, without a slash at its end; nothing where Prometheus is not available. */ -}}
 {{- define "supersonic.prometheus.url" -}}
 {{- $a := include "supersonic.prometheus.address" . | fromYaml -}}
-{{- if $a.host }}{{ printf "%s://%s:%d%s" $a.scheme $a.host (int $a.port) $a.path }}{{ end -}}
+{{- $host := ternary (printf "[%s]" $a.host) $a.host (contains ":" $a.host) -}}
+{{- if $host }}{{ printf "%s://%s:%d%s" $a.scheme $host (int $a.port) $a.path }}{{ end -}}
 {{- end -}}
 
 {{- define "supersonic.prometheus.clientDir" -}}/etc/prometheus-client{{- end -}}

@@ -20,11 +20,7 @@ securityContext:
 {{- /* Takes a list: the root context, a section with nodeSelector, tolerations and affinity. */ -}}
 {{- define "supersonic.prometheus.placement" -}}
 {{- $p := dict -}}
-{{- with (first .).Values.imagePullSecrets -}}
-{{- $secrets := list -}}
-{{- range . }}{{ $secrets = append $secrets (dict "name" .) }}{{ end -}}
-{{- $_ := set $p "imagePullSecrets" $secrets -}}
-{{- end -}}
+{{- with (first .).Values.imagePullSecrets }}{{ $_ := set $p "imagePullSecrets" . }}{{ end -}}
 {{- $section := last . -}}
 {{- range list "nodeSelector" "tolerations" "affinity" -}}
 {{- if get $section . }}{{ $_ := set $p . (get $section .) }}{{ end -}}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/ignore"
@@ -15,7 +14,7 @@ import (
 // Loaded is a chart that is ready to render, any number of times.
 type Loaded struct {
 	*helmchart.Chart
-	schema *jsonschema.Schema // nil where the chart has none
+	schema *schema // nil where the chart has none
 }
 
 // Load reads a chart's folder, as Helm does: without what .helmignore names.

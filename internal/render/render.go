@@ -25,13 +25,22 @@ type Options struct {
 	Strict      bool     // refuse a template that reads a value which values.yaml does not name
 }
 
+// An OptionError is a fault of one of the [Options].
+type OptionError struct {
+	Option string // "release name"
+	Text   string // what it must be, and what it is
+}
+
+func (e *OptionError) Error() string { return e.Option + ": " + e.Text }
+
 // Manifests are the rendered templates by path in the chart's templates folder,
 // such as keda/scaledobject.yaml and NOTES.txt, without those that are empty.
 type Manifests map[string]string
 
-// Chart renders vals, as they come from a user, over the chart's own.
+// Chart renders vals, as they come from a user, over the chart's own. Values that
+// the chart's schema or its own checks refuse give [Faults].
 func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
-	files, err := renderAll(c, vals, o)
+	files, err := files(c, vals, o)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +49,29 @@ func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
 		m[strings.TrimPrefix(name, c.Name()+"/templates/")] = text
 	}
 	return m, nil
+}
+
+// files renders all, and where that fails gives the chart's own faults, which
+// say it in a user's words.
+func files(c *Loaded, vals map[string]any, o Options) (map[string]string, error) {
+	files, err := renderAll(c, vals, o)
+	if err == nil {
+		return files, nil
+	}
+	if _, ok := err.(Faults); ok {
+		return nil, err
+	}
+	if fs, defineErr := Check(c, vals, o); defineErr == nil && len(fs) > 0 {
+		return nil, fs
+	}
+	return nil, err
+}
+
+// Check gives the faults across values that the chart itself finds, without
+// rendering it. Values that the schema refuses give [Faults] as the error.
+func Check(c *Loaded, vals map[string]any, o Options) (Faults, error) {
+	text, err := Define(c, vals, o, "supersonic.faults")
+	return faultLines(text), err
 }
 
 // Values lays vals over the chart's own values. A null takes a key away.
@@ -82,7 +114,7 @@ func renderAll(c *Loaded, vals map[string]any, o Options) (map[string]string, er
 
 func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, error) {
 	if err := chartutil.ValidateReleaseName(o.Release); err != nil {
-		return nil, fmt.Errorf("release name: must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)
+		return nil, &OptionError{"release name", fmt.Sprintf("must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)}
 	}
 	caps, err := capabilities(c, o)
 	if err != nil {
@@ -100,7 +132,7 @@ func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, err
 	if err != nil {
 		return nil, err
 	}
-	return top, c.checkSchema(top["Values"].(chartutil.Values))
+	return top, c.schema.check(top["Values"].(chartutil.Values))
 }
 
 func capabilities(c *Loaded, o Options) (*chartutil.Capabilities, error) {
@@ -110,10 +142,10 @@ func capabilities(c *Loaded, o Options) (*chartutil.Capabilities, error) {
 	}
 	version, err := chartutil.ParseKubeVersion(text)
 	if err != nil {
-		return nil, fmt.Errorf("Kubernetes version: must be such as %s, got %q", DefaultKubeVersion, text)
+		return nil, &OptionError{"Kubernetes version", fmt.Sprintf("must be such as %s, got %q", DefaultKubeVersion, text)}
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, version.Version) {
-		return nil, fmt.Errorf("Kubernetes version: must be %s, got %s", want, version.Version)
+		return nil, &OptionError{"Kubernetes version", fmt.Sprintf("must be %s, got %s", want, version.Version)}
 	}
 	caps := chartutil.DefaultCapabilities.Copy()
 	caps.KubeVersion = *version

@@ -2,27 +2,85 @@ package render
 
 import (
 	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-func compileSchema(text []byte) (*jsonschema.Schema, error) {
+// A schema is a chart's values.schema.json, compiled once, and as it is written,
+// for the words in it.
+type schema struct {
+	compiled *jsonschema.Schema
+	doc      any
+}
+
+const schemaURL = "file:///values.schema.json"
+
+func compileSchema(text []byte) (*schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
-	const url = "file:///values.schema.json"
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource(url, doc); err != nil {
+	if err := compiler.AddResource(schemaURL, doc); err != nil {
 		return nil, err
 	}
-	return compiler.Compile(url)
+	compiled, err := compiler.Compile(schemaURL)
+	return &schema{compiled, doc}, err
 }
 
-// checkSchema says what in the values is not as the chart's schema wants it.
-func (c *Loaded) checkSchema(vals map[string]any) error {
-	if c.schema == nil {
+// check gives the [Faults] of values that are not as the schema wants them.
+func (s *schema) check(vals map[string]any) error {
+	if s == nil {
 		return nil
 	}
-	return c.schema.Validate(vals)
+	err := s.compiled.Validate(vals)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	fs := slices.Compact(s.faults(invalid, vals))
+	slices.SortStableFunc(fs, func(a, b Fault) int { return strings.Compare(a.Key, b.Key) })
+	return Faults(slices.Compact(fs))
+}
+
+// at is the part of the schema that a validation error points to.
+func (s *schema) at(url string) map[string]any {
+	_, pointer, _ := strings.Cut(url, "#")
+	node := lookUp(s.doc, jsonPointer(pointer))
+	part, _ := node.(map[string]any)
+	return part
+}
+
+func jsonPointer(text string) []string {
+	if text == "" {
+		return nil
+	}
+	words := strings.Split(strings.TrimPrefix(text, "/"), "/")
+	for i, w := range words {
+		words[i] = strings.NewReplacer("~1", "/", "~0", "~", "%25", "%").Replace(w)
+	}
+	return words
+}
+
+// lookUp is the value at a path, nil if there is none.
+func lookUp(v any, path []string) any {
+	for _, word := range path {
+		switch node := v.(type) {
+		case map[string]any:
+			v = node[word]
+		case []any:
+			i, err := strconv.Atoi(word)
+			if err != nil || i >= len(node) {
+				return nil
+			}
+			v = node[i]
+		default:
+			return nil
+		}
+	}
+	return v
 }

@@ -1,0 +1,216 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/strvals"
+	"sigs.k8s.io/yaml"
+)
+
+// Inputs are a user's values in the forms that Helm takes, each in the order of
+// the command line.
+type Inputs struct {
+	Files      []string  // -f: paths; - is Stdin
+	Stdin      io.Reader // read at most once
+	SetJSON    []string  // --set-json
+	Set        []string  // --set
+	SetString  []string  // --set-string
+	SetFile    []string  // --set-file
+	SetLiteral []string  // --set-literal
+}
+
+// User is what a user sets, merged, and where each key comes from.
+type User struct {
+	Values map[string]any
+	layers []layer
+}
+
+type layer struct {
+	name   string // the file, or the flag
+	values map[string]any
+}
+
+// Merge reads and merges all, as Helm does: a later file wins over an earlier
+// one, and flags win over files. All files that can't be read are in the error.
+func (in Inputs) Merge() (User, error) {
+	u := User{Values: map[string]any{}}
+	var errs []error
+	for _, name := range in.Files {
+		vals, err := in.readFile(name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		u.Values = merged(u.Values, vals)
+		u.layers = append(u.layers, layer{name, vals})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return User{}, err
+	}
+	for _, f := range in.flags() {
+		l := layer{f.name, map[string]any{}}
+		for _, text := range f.texts {
+			// Into both: the layer alone would not say what a list held before.
+			if err := errors.Join(f.parse(text, u.Values), f.parse(text, l.values)); err != nil {
+				return User{}, fmt.Errorf("%s %s: %w", f.name, text, firstLine(err))
+			}
+		}
+		u.layers = append(u.layers, l)
+	}
+	return u, nil
+}
+
+type flag struct {
+	name  string
+	texts []string
+	parse func(text string, into map[string]any) error
+}
+
+// flags are in the order in which Helm applies them.
+func (in Inputs) flags() []flag {
+	fromFile := func(name []rune) (any, error) {
+		text, err := in.readText(string(name))
+		return string(text), err
+	}
+	return []flag{
+		{"--set-json", in.SetJSON, strvals.ParseJSON},
+		{"--set", in.Set, strvals.ParseInto},
+		{"--set-string", in.SetString, strvals.ParseIntoString},
+		{"--set-file", in.SetFile, func(text string, into map[string]any) error {
+			return strvals.ParseIntoFile(text, into, fromFile)
+		}},
+		{"--set-literal", in.SetLiteral, strvals.ParseLiteralInto},
+	}
+}
+
+// ReadFile reads one values file; its errors begin with its name.
+func ReadFile(name string, stdin io.Reader) (map[string]any, error) {
+	return Inputs{Stdin: stdin}.readFile(name)
+}
+
+func (in Inputs) readFile(name string) (map[string]any, error) {
+	text, err := in.readText(name)
+	if err != nil {
+		return nil, err
+	}
+	vals := map[string]any{}
+	if err := yaml.Unmarshal(text, &vals); err != nil {
+		return nil, fmt.Errorf("%s: %s", shownName(name), yamlFault(err))
+	}
+	return vals, nil
+}
+
+func (in Inputs) readText(name string) ([]byte, error) {
+	if name == "-" && in.Stdin != nil {
+		return io.ReadAll(in.Stdin)
+	}
+	text, err := os.ReadFile(name)
+	var pathErr *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: no such file", name)
+	case errors.As(err, &pathErr):
+		return nil, fmt.Errorf("%s: %w", name, pathErr.Err)
+	}
+	return text, err
+}
+
+func shownName(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
+}
+
+var notAMap = regexp.MustCompile(`cannot unmarshal (\w+) into Go value of type map`)
+
+// yamlFault takes the layers' own words off a parser's error: "line 3: …".
+func yamlFault(err error) string {
+	text := err.Error()
+	if m := notAMap.FindStringSubmatch(text); m != nil {
+		return "must be keys and values, got " + map[string]string{"array": "a list", "string": "a text", "number": "a number", "bool": "true or false"}[m[1]]
+	}
+	for _, prefix := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return "not YAML: " + text
+}
+
+func firstLine(err error) error {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return errors.New(first)
+}
+
+// merged lays b over a, maps key by key, and changes neither.
+func merged(a, b map[string]any) map[string]any {
+	out := maps.Clone(a)
+	for k, v := range b {
+		over, ok := v.(map[string]any)
+		under, both := out[k].(map[string]any)
+		if ok && both {
+			out[k] = merged(under, over)
+			continue
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// Origin is the file or flag that sets a key last, or, where none sets it, the
+// one that sets most of the keys around it; empty where none does or several do.
+func (u User) Origin(key string) string {
+	path := splitKey(key)
+	for len(path) > 0 {
+		for i := len(u.layers) - 1; i >= 0; i-- {
+			if has(u.layers[i].values, path) {
+				return shownName(u.layers[i].name)
+			}
+		}
+		path = path[:len(path)-1]
+	}
+	return u.only()
+}
+
+// only is the one file there is, if there is one.
+func (u User) only() string {
+	var names []string
+	for _, l := range u.layers {
+		if !strings.HasPrefix(l.name, "--") {
+			names = append(names, shownName(l.name))
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}
+
+var keyWord = regexp.MustCompile(`"([^"]*)"|\[(\d+)\]|([^.\[\]]+)`)
+
+// splitKey is the inverse of keyName.
+func splitKey(key string) []string {
+	var path []string
+	for _, m := range keyWord.FindAllStringSubmatch(key, -1) {
+		path = append(path, m[1]+m[2]+m[3])
+	}
+	return path
+}
+
+func has(vals map[string]any, path []string) bool {
+	last := len(path) - 1
+	switch node := lookUp(vals, path[:last]).(type) {
+	case map[string]any:
+		_, ok := node[path[last]]
+		return ok
+	case []any:
+		return lookUp(node, path[last:]) != nil
+	}
+	return false
+}

@@ -1,0 +1,186 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// faults turns a tree of validation errors into one fault for each key, in the
+// words of a user.
+func (s *schema) faults(e *jsonschema.ValidationError, vals any) Faults {
+	if f, ok := s.described(e, vals); ok {
+		return Faults{f}
+	}
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		return s.alternatives(e, vals)
+	}
+	if len(e.Causes) > 0 {
+		var fs Faults
+		for _, cause := range e.Causes {
+			fs = append(fs, s.faults(cause, vals)...)
+		}
+		return fs
+	}
+	return s.leaf(e, vals)
+}
+
+// described gives the fault of a value whose part of the schema says itself, in
+// its title, what it must be.
+func (s *schema) described(e *jsonschema.ValidationError, vals any) (Fault, bool) {
+	switch e.ErrorKind.(type) {
+	case *kind.AdditionalProperties, *kind.Required:
+		return Fault{}, false
+	}
+	title, _ := s.at(e.SchemaURL)["title"].(string)
+	if title == "" || deeper(e) {
+		return Fault{}, false
+	}
+	return mustBe(e.InstanceLocation, vals, title), true
+}
+
+// deeper says whether the error is about something inside its value.
+func deeper(e *jsonschema.ValidationError) bool {
+	return slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool {
+		return len(cause.InstanceLocation) > len(e.InstanceLocation) || deeper(cause)
+	})
+}
+
+// alternatives picks what to say where a value fits none of several schemas:
+// the faults of the one whose type it has, or all types.
+func (s *schema) alternatives(e *jsonschema.ValidationError, vals any) Faults {
+	var types []string
+	for _, cause := range e.Causes {
+		wanted := typesWanted(cause, len(e.InstanceLocation))
+		if wanted == nil {
+			return s.faults(cause, vals)
+		}
+		types = append(types, wanted...)
+	}
+	return Faults{mustBe(e.InstanceLocation, vals, typeNames(types))}
+}
+
+// typesWanted are the types that an error asks of the value itself, nil if its
+// type is right.
+func typesWanted(e *jsonschema.ValidationError, depth int) []string {
+	if t, ok := e.ErrorKind.(*kind.Type); ok && len(e.InstanceLocation) == depth {
+		return t.Want
+	}
+	for _, cause := range e.Causes {
+		if wanted := typesWanted(cause, depth); wanted != nil {
+			return wanted
+		}
+	}
+	return nil
+}
+
+func (s *schema) leaf(e *jsonschema.ValidationError, vals any) Faults {
+	switch k := e.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		return s.unknownKeys(e, k.Properties)
+	case *kind.Required:
+		var fs Faults
+		for _, name := range k.Missing {
+			fs = append(fs, Fault{keyName(append(slices.Clone(e.InstanceLocation), name)), "must be set"})
+		}
+		return fs
+	case *kind.Type:
+		return Faults{mustBe(e.InstanceLocation, vals, typeNames(k.Want))}
+	case *kind.Enum:
+		var names []string
+		for _, v := range k.Want {
+			names = append(names, plain(v))
+		}
+		return Faults{mustBe(e.InstanceLocation, vals, either(names))}
+	case *kind.Const:
+		return Faults{mustBe(e.InstanceLocation, vals, plain(k.Want))}
+	case *kind.Not, *kind.FalseSchema:
+		return Faults{{keyName(e.InstanceLocation), "must not be set to " + shown(lookUp(vals, e.InstanceLocation))}}
+	}
+	return Faults{mustBe(e.InstanceLocation, vals, limit(e.ErrorKind))}
+}
+
+// limit says what a bound of the schema asks for.
+func limit(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Minimum:
+		return "at least " + k.Want.RatString()
+	case *kind.Maximum:
+		return "at most " + k.Want.RatString()
+	case *kind.ExclusiveMinimum:
+		return "above " + k.Want.RatString()
+	case *kind.ExclusiveMaximum:
+		return "below " + k.Want.RatString()
+	case *kind.MinLength:
+		if k.Want == 1 {
+			return "a text that is not empty"
+		}
+		return fmt.Sprintf("at least %d characters", k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("at most %d characters", k.Want)
+	case *kind.MinItems:
+		return fmt.Sprintf("a list of at least %d", k.Want)
+	case *kind.MaxItems:
+		return fmt.Sprintf("a list of at most %d", k.Want)
+	case *kind.UniqueItems:
+		return "a list without doubles"
+	case *kind.Pattern:
+		return "a text that matches " + k.Want
+	}
+	return "valid (" + k.LocalizedString(message.NewPrinter(language.English)) + ")"
+}
+
+func mustBe(path []string, vals any, what string) Fault {
+	return Fault{keyName(path), fmt.Sprintf("must be %s, got %s", what, shown(lookUp(vals, path)))}
+}
+
+// unknownKeys names each key that the chart does not know, and the one that
+// was probably meant.
+func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) Faults {
+	known, _ := s.at(e.SchemaURL)["properties"].(map[string]any)
+	var fs Faults
+	for _, key := range slices.Sorted(slices.Values(keys)) {
+		text := "unknown key"
+		if near := nearest(key, known); near != "" {
+			text += ", did you mean " + near + "?"
+		}
+		fs = append(fs, Fault{keyName(append(slices.Clone(e.InstanceLocation), key)), text})
+	}
+	return fs
+}
+
+func typeNames(types []string) string {
+	articles := map[string]string{
+		"object": "a map", "array": "a list", "integer": "a whole number", "number": "a number",
+		"string": "a text", "boolean": "true or false", "null": "null",
+	}
+	var names []string
+	for _, t := range types {
+		if !slices.Contains(names, articles[t]) {
+			names = append(names, articles[t])
+		}
+	}
+	return either(names)
+}
+
+func either(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// plain writes a value that the schema allows, as a user would in YAML.
+func plain(v any) string {
+	if text, ok := v.(string); ok && text != "" {
+		return text
+	}
+	return shown(v)
+}

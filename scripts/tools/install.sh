@@ -73,11 +73,11 @@ install_prometheus() { install_from_prometheus "$1" "$2" prometheus; }
 
 # Helm takes the Kubernetes version that it believes in from the linker, as in its own releases.
 install_helm() {
-  local minor
-  minor=$(awk '$1 == "k8s.io/client-go" { split($2, v, "."); print v[2]; exit }' "$(module "helm.sh/helm/v3@v$2")/go.mod")
-  go_install "$1/bin" "helm.sh/helm/v3/cmd/helm@v$2" -X "helm.sh/helm/v3/internal/version.version=v$2" \
-    -X helm.sh/helm/v3/pkg/{chartutil,lint/rules}.k8sVersionMajor=1 \
-    -X helm.sh/helm/v3/pkg/{chartutil,lint/rules}.k8sVersionMinor="$minor"
+  local minor package=helm.sh/helm/v3
+  minor=$(awk '$1 == "k8s.io/client-go" { split($2, v, "."); print v[2]; exit }' "$(module "$package@v$2")/go.mod")
+  go_install "$1/bin" "$package/cmd/helm@v$2" -X "$package/internal/version.version=v$2" \
+    -X "$package/pkg/chartutil.k8sVersionMajor=1" -X "$package/pkg/chartutil.k8sVersionMinor=$minor" \
+    -X "$package/pkg/lint/rules.k8sVersionMajor=1" -X "$package/pkg/lint/rules.k8sVersionMinor=$minor"
 }
 
 # Triton for the CPU with its Python back end. The Python it runs is Debian's 3.11 in a virtual environment of its own:

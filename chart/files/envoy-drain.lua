@@ -1,0 +1,54 @@
+-- Drains this Envoy before its pod is stopped, run by Envoy's Lua filter (Lua 5.1, LuaJIT) for one GET.
+--
+-- Clients get a GOAWAY over the drain time while their calls go on. The answer comes once no call was left for a
+-- second, at the earliest after config.least_ms and at the latest after config.most_ms. Listeners stay open
+-- (skip_exit), since clients may reach this pod until every node knows that it is leaving.
+
+local ADMIN, CLOCK = "supersonic_admin", "drain_clock"
+local OURS = { stats = true, drain = true, drain_clock = true, admin = true, gate_wait = true }
+local POLL_MS, QUIET_POLLS = 250, 4
+
+local function admin(handle, method, path)
+  local headers, body = handle:httpCall(ADMIN, { [":method"] = method, [":path"] = path, [":authority"] = "admin" },
+    nil, 2000)
+  return headers[":status"] == "200" and (body or "") or nil
+end
+
+-- Calls of clients that are in progress, nil if that can't be said.
+local function active(handle)
+  local stats = admin(handle, "GET", "/stats?filter=" .. "%5Ehttp%5C..%2B%5C.downstream_rq_active%24")
+  if not stats then
+    return nil
+  end
+  local calls = 0
+  for prefix, value in stats:gmatch("http%.([^\n]-)%.downstream_rq_active: (%d+)") do
+    if not OURS[prefix] then
+      calls = calls + tonumber(value)
+    end
+  end
+  return calls
+end
+
+local function pause(handle)
+  handle:httpCall(CLOCK, { [":method"] = "GET", [":path"] = "/", [":authority"] = "clock",
+    ["x-envoy-fault-delay-request"] = tostring(POLL_MS) }, nil, 10 * POLL_MS)
+end
+
+function envoy_on_request(handle)
+  local began = handle:timestamp()
+  if not admin(handle, "POST", "/drain_listeners?graceful&skip_exit" .. config.scope) then
+    handle:respond({ [":status"] = "503" }, "the admin interface did not answer\n")
+  end
+  local quiet = 0
+  while true do
+    local spent = handle:timestamp() - began
+    if spent >= config.most_ms then
+      handle:respond({ [":status"] = "200" }, "calls are left\n")
+    end
+    quiet = active(handle) == 0 and quiet + 1 or 0
+    if quiet >= QUIET_POLLS and spent >= config.least_ms then
+      handle:respond({ [":status"] = "200" }, "drained\n")
+    end
+    pause(handle)
+  end
+end

@@ -1,0 +1,49 @@
+{{- /* envoy.yaml, whole. Takes the root context. */ -}}
+{{- define "supersonic.envoy.bootstrap" -}}
+{{ include "supersonic.envoy.ownBootstrap" . }}
+stats_flush_interval: 1s
+{{- if .Values.envoy.maxConnections }}
+# Beyond it a new connection is closed at once; the stats and drain listeners are exempt.
+overload_manager:
+  resource_monitors:
+  - name: envoy.resource_monitors.global_downstream_max_connections
+    typed_config:
+      "@type": type.googleapis.com/envoy.extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig
+      max_active_downstream_connections: {{ int64 .Values.envoy.maxConnections }}
+{{- end }}
+static_resources:
+  listeners:
+  {{- include "supersonic.envoy.clientListener" . | nindent 2 }}
+  {{- include "supersonic.envoy.ownListeners" . | nindent 2 }}
+  clusters:
+  {{- include "supersonic.envoy.clientClusters" . | nindent 2 }}
+  {{- include "supersonic.envoy.ownClusters" . | nindent 2 }}
+{{- end -}}
+
+{{- /*
+What is merged into a configuration of the user's own: fields replace theirs, lists
+are appended to theirs. Takes the root context.
+*/ -}}
+{{- define "supersonic.envoy.merged" -}}
+{{ include "supersonic.envoy.ownBootstrap" . }}
+static_resources:
+  listeners:
+  {{- include "supersonic.envoy.ownListeners" . | nindent 2 }}
+  clusters:
+  {{- include "supersonic.envoy.ownClusters" . | nindent 2 }}
+{{- end -}}
+
+{{- define "supersonic.envoy.ownBootstrap" -}}
+admin:
+  address: {socket_address: {address: 127.0.0.1, port_value: {{ include "supersonic.envoy.adminPort" . }}}}
+bootstrap_extensions:
+- name: envoy.bootstrap.internal_listener
+  typed_config: {"@type": type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener}
+{{- if include "supersonic.gate.enabled" . }}
+stats_config:
+  stats_tags:
+  {{- range list "outcome" "answer" }}
+  - {tag_name: {{ . }}, regex: '\.lua\.gate\.{{ . }}(\.(\w+))$'}
+  {{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,4 @@
+{{- define "supersonic.envoy.faults" -}}
+{{- end -}}
+{{- define "supersonic.envoy.advice" -}}
+{{- end -}}

@@ -1,0 +1,158 @@
+{{- /* The listener that clients call. Takes the root context. */ -}}
+{{- define "supersonic.envoy.clientListener" -}}
+{{- $envoy := .Values.envoy -}}
+{{- $bucket := $envoy.rate_limiter.listener_level -}}
+- name: listener_grpc
+  address: {socket_address: {address: 0.0.0.0, port_value: {{ include "supersonic.envoy.grpcTargetPort" . }}}}
+  traffic_direction: INBOUND
+  per_connection_buffer_limit_bytes: {{ int64 $envoy.bufferLimitBytes }}
+  {{- if or $bucket.enabled $envoy.tls.enabled }}
+  listener_filters:
+  {{- if $bucket.enabled }}
+  - name: envoy.filters.listener.local_ratelimit
+    typed_config:
+      "@type": type.googleapis.com/envoy.extensions.filters.listener.local_ratelimit.v3.LocalRateLimit
+      stat_prefix: local_rate_limiter
+      token_bucket:
+        max_tokens: {{ int64 $bucket.max_tokens }}
+        tokens_per_fill: {{ int64 $bucket.tokens_per_fill }}
+        fill_interval: {{ $bucket.fill_interval }}
+  {{- end }}
+  {{- if $envoy.tls.enabled }}
+  - name: envoy.filters.listener.tls_inspector
+    typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector}
+  {{- end }}
+  {{- end }}
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        {{- include "supersonic.envoy.connectionManager" . | nindent 8 }}
+    {{- if $envoy.tls.enabled }}
+    transport_socket_connect_timeout: 10s
+    transport_socket:
+      {{- include "supersonic.envoy.serverTLS" . | nindent 6 }}
+    {{- end }}
+{{- end -}}
+
+{{- /*
+Calls are bounded by what they do, not by how long they take: a quiet stream ends
+after streamIdleTimeout, a silent connection after connectionIdleTimeout, a
+client that is gone after two unanswered pings.
+*/ -}}
+{{- define "supersonic.envoy.connectionManager" -}}
+{{- $envoy := .Values.envoy -}}
+"@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+stat_prefix: ingress_grpc
+codec_type: AUTO
+generate_request_id: true
+use_remote_address: true
+internal_address_config: {}
+normalize_path: true
+stream_idle_timeout: {{ $envoy.streamIdleTimeout }}
+request_headers_timeout: 10s
+drain_timeout: {{ int64 $envoy.drain.timeSeconds }}s
+max_request_headers_kb: {{ int64 $envoy.maxRequestHeadersKb }}
+common_http_protocol_options:
+  idle_timeout: {{ $envoy.connectionIdleTimeout }}
+  max_headers_count: 100
+  {{- with $envoy.maxConnectionDuration }}
+  max_connection_duration: {{ . }}
+  {{- end }}
+http2_protocol_options:
+  max_concurrent_streams: {{ int64 $envoy.http2.maxConcurrentStreams }}
+  initial_stream_window_size: {{ int64 $envoy.http2.streamWindowBytes }}
+  initial_connection_window_size: {{ int64 $envoy.http2.connectionWindowBytes }}
+  connection_keepalive: {interval: 60s, timeout: 20s}
+{{- with include "supersonic.envoy.tracing" . }}
+tracing:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- if $envoy.accessLog.enabled }}
+access_log:
+- name: envoy.access_loggers.stdout
+  typed_config:
+    "@type": type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog
+    log_format:
+      json_format: {{ toJson $envoy.accessLog.fields }}
+{{- end }}
+route_config:
+  {{- include "supersonic.envoy.routes" . | nindent 2 }}
+http_filters:
+{{- with include "supersonic.envoy.authFilters" . | trim }}
+{{ . }}
+{{- end }}
+{{- if include "supersonic.gate.enabled" . }}
+{{ include "supersonic.gate.filter" (include "supersonic.gate.settings" . | fromJson) }}
+{{- end }}
+{{ include "supersonic.envoy.router" . }}
+{{- end -}}
+
+{{- /* Methods that ask whether the server is there; they are no work and need no token. */ -}}
+{{- define "supersonic.envoy.healthMethods" -}}
+{{- list
+  "/grpc.health.v1.Health/Check"
+  "/inference.GRPCInferenceService/ServerLive"
+  "/inference.GRPCInferenceService/ServerReady" | toJson -}}
+{{- end -}}
+
+{{- /*
+A retry happens only where the server has not begun the call: no connection, or a
+stream that it refused.
+*/ -}}
+{{- define "supersonic.envoy.retryPolicy" -}}
+retry_on: connect-failure,refused-stream,reset-before-request
+num_retries: 3
+retry_back_off: {base_interval: 0.025s, max_interval: 0.250s}
+host_selection_retry_max_attempts: 5
+retry_host_predicate:
+- name: envoy.retry_host_predicates.previous_hosts
+  typed_config: {"@type": type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate}
+{{- end -}}
+
+{{- define "supersonic.envoy.routes" -}}
+{{- $hash := .Values.envoy.hashPolicy -}}
+name: local_route_grpc
+virtual_hosts:
+- name: backend_grpc
+  domains: ["*"]
+  retry_policy:
+    {{- include "supersonic.envoy.retryPolicy" . | nindent 4 }}
+  routes:
+  {{- range include "supersonic.envoy.healthMethods" . | fromJsonArray }}
+  - match: {path: {{ . }}}
+    route: {cluster: triton_grpc_health, timeout: 15s}
+  {{- end }}
+  - match: {prefix: /}
+    route:
+      cluster: triton_grpc_service
+      timeout: {{ .Values.envoy.grpc_route_timeout }}
+      {{- if or $hash.header $hash.sourceIp }}
+      hash_policy:
+      {{- with $hash.header }}
+      - {header: {header_name: {{ toJson . }}}, terminal: true}
+      {{- end }}
+      {{- if $hash.sourceIp }}
+      - {connection_properties: {source_ip: true}}
+      {{- end }}
+      {{- end }}
+{{- end -}}
+
+{{- define "supersonic.envoy.tracing" -}}
+{{- if include "supersonic.envoy.traced" . -}}
+random_sampling: {value: {{ mulf .Values.envoy.tracing_sampling_rate 100 | toJson }}}
+provider:
+  name: envoy.tracers.opentelemetry
+  typed_config:
+    "@type": type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig
+    grpc_service: {envoy_grpc: {cluster_name: opentelemetry_collector}, timeout: 0.250s}
+    # service.name is the pod's name, from OTEL_RESOURCE_ATTRIBUTES.
+    resource_detectors:
+    - name: envoy.tracers.opentelemetry.resource_detectors.environment
+      typed_config: {"@type": type.googleapis.com/envoy.extensions.tracers.opentelemetry.resource_detectors.v3.EnvironmentResourceDetectorConfig}
+{{- end -}}
+{{- end -}}
+
+{{- define "supersonic.envoy.traced" -}}
+{{- if or .Values.envoy.tracing.host (dig "opentelemetry-collector" "enabled" false .Values.AsMap) }}true{{ end -}}
+{{- end -}}

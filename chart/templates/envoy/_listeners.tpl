@@ -1,0 +1,121 @@
+{{- define "supersonic.envoy.router" -}}
+- name: envoy.filters.http.router
+  typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
+{{- end -}}
+
+{{- /* Our listeners, whoever wrote those for clients. Takes the root context. */ -}}
+{{- define "supersonic.envoy.ownListeners" -}}
+{{ include "supersonic.envoy.statsListener" . }}
+{{- if eq .Values.envoy.drain.method "hook" }}
+{{ include "supersonic.envoy.drainListeners" . }}
+{{- end }}
+{{- if include "supersonic.gate.enabled" . }}
+{{ include "supersonic.gate.listeners" (include "supersonic.gate.settings" . | fromJson) }}
+{{- end }}
+{{- end -}}
+
+{{- /*
+The only two paths of the admin interface that leave the pod. It is not drained
+(OUTBOUND) and not counted in the limit of connections, so that Envoy stays
+visible while it drains and while it is full.
+*/ -}}
+{{- define "supersonic.envoy.statsListener" -}}
+- name: stats
+  address: {socket_address: {address: 0.0.0.0, port_value: {{ include "supersonic.envoy.statsPort" . }}}}
+  traffic_direction: OUTBOUND
+  ignore_global_conn_limit: true
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+        stat_prefix: stats
+        codec_type: AUTO
+        common_http_protocol_options: {idle_timeout: 60s}
+        request_headers_timeout: 5s
+        route_config:
+          name: stats
+          virtual_hosts:
+          - name: stats
+            domains: ["*"]
+            routes:
+            {{- range list "/stats/prometheus" "/ready" }}
+            - match: {path: {{ . }}, headers: [{name: ":method", string_match: {exact: GET}}]}
+              route: {cluster: supersonic_admin}
+            {{- end }}
+        http_filters:
+        {{- include "supersonic.envoy.router" . | nindent 8 }}
+{{- end -}}
+
+{{- /*
+What a stopping pod calls (preStop) before SIGTERM, which cuts what runs: clients
+are asked to go elsewhere, and the answer comes when no call is left. Kubernetes
+sends only GET, the admin interface wants POST, so a script stands between. Its
+port is in no Service, and the request carries a header.
+*/ -}}
+{{- define "supersonic.envoy.drainListeners" -}}
+- name: drain
+  address: {socket_address: {address: 0.0.0.0, port_value: {{ int64 .Values.envoy.drain.port }}}}
+  traffic_direction: OUTBOUND
+  ignore_global_conn_limit: true
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+        stat_prefix: drain
+        codec_type: HTTP1
+        stream_idle_timeout: 0s
+        common_http_protocol_options: {idle_timeout: 10s}
+        request_headers_timeout: 5s
+        route_config:
+          name: drain
+          virtual_hosts:
+          - name: drain
+            domains: ["*"]
+            routes:
+            - match:
+                path: /drain
+                headers:
+                - {name: ":method", string_match: {exact: GET}}
+                - {name: x-supersonic-drain, string_match: {exact: stop}}
+              direct_response: {status: 200}
+        http_filters:
+        - name: envoy.filters.http.lua
+          typed_config:
+            "@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
+            stat_prefix: drain
+            default_source_code:
+              inline_string: |
+                local config = {
+                  least_ms = {{ mul 1000 (int64 .Values.envoy.drain.timeSeconds) }},
+                  most_ms = {{ mul 1000 (int64 .Values.envoy.drain.seconds) }},
+                  scope = {{ ternary "" "&inboundonly" (eq (include "supersonic.envoy.external" .) "true") | quote }},
+                }
+                {{- .Files.Get "files/envoy-drain.lua" | nindent 16 }}
+        {{- include "supersonic.envoy.router" . | nindent 8 }}
+- name: drain_clock
+  internal_listener: {}
+  traffic_direction: OUTBOUND
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+        stat_prefix: drain_clock
+        codec_type: HTTP2
+        route_config:
+          name: drain_clock
+          virtual_hosts:
+          - name: drain_clock
+            domains: ["*"]
+            routes:
+            - match: {prefix: /}
+              direct_response: {status: 200}
+        http_filters:
+        - name: envoy.filters.http.fault
+          typed_config:
+            "@type": type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault
+            delay: {header_delay: {}, percentage: {numerator: 100}}
+        {{- include "supersonic.envoy.router" . | nindent 8 }}
+{{- end -}}

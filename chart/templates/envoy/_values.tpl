@@ -1,0 +1,59 @@
+{{- /* What other parts of the chart and the Envoy templates read from the envoy section. */ -}}
+
+{{- /* The entry of envoy.service.ports that clients call, as JSON. */ -}}
+{{- define "supersonic.envoy.grpc" -}}
+{{- $found := dict "name" "grpc" "port" 8001 "targetPort" 8001 -}}
+{{- range .Values.envoy.service.ports -}}
+{{- if eq .name "grpc" }}{{ $found = . }}{{ end -}}
+{{- end -}}
+{{- toJson $found -}}
+{{- end -}}
+
+{{- /* Port of the Service that clients call. */ -}}
+{{- define "supersonic.envoy.grpcPort" -}}
+{{- (include "supersonic.envoy.grpc" . | fromJson).port | int64 -}}
+{{- end -}}
+
+{{- /* Port that Envoy listens on for clients. */ -}}
+{{- define "supersonic.envoy.grpcTargetPort" -}}
+{{- (include "supersonic.envoy.grpc" . | fromJson).targetPort | int64 -}}
+{{- end -}}
+
+{{- /*
+Port of the stats-only listener, which Prometheus and the probes read: statsPort,
+or that of an entry named admin, which once led to Envoy's admin interface and is
+published no more.
+*/ -}}
+{{- define "supersonic.envoy.statsPort" -}}
+{{- $port := .Values.envoy.statsPort -}}
+{{- range .Values.envoy.service.ports -}}
+{{- if eq .name "admin" }}{{ $port = .targetPort }}{{ end -}}
+{{- end -}}
+{{- int64 $port -}}
+{{- end -}}
+
+{{- /* Loopback port of Envoy's admin interface. */ -}}
+{{- define "supersonic.envoy.adminPort" -}}9900{{- end -}}
+
+{{- /* Host of Triton's headless Service; the dot at its end keeps resolvers from trying search domains. */ -}}
+{{- define "supersonic.envoy.tritonHost" -}}
+{{- printf "%s.%s.svc.cluster.local." (include "supersonic.names.component" (list . "triton")) .Release.Namespace -}}
+{{- end -}}
+
+{{- define "supersonic.envoy.tritonPort" -}}
+{{- $port := 8001 -}}
+{{- range .Values.triton.service.ports -}}
+{{- if eq .name "grpc" }}{{ $port = .targetPort }}{{ end -}}
+{{- end -}}
+{{- int64 $port -}}
+{{- end -}}
+
+{{- /* Seconds of a duration as Envoy writes it, such as 1.5s. */ -}}
+{{- define "supersonic.envoy.seconds" -}}
+{{- trimSuffix "s" . | float64 -}}
+{{- end -}}
+
+{{- /* "true" where Envoy runs the user's own configuration. */ -}}
+{{- define "supersonic.envoy.external" -}}
+{{- if .Values.envoy.external_config.load_from_configmap }}true{{ end -}}
+{{- end -}}

@@ -19,6 +19,7 @@ import (
 type Inputs struct {
 	Files      []string  // -f: paths; - is Stdin
 	Stdin      io.Reader // read at most once
+	Unique     bool      // refuse a file that sets a key twice; Helm takes the last
 	SetJSON    []string  // --set-json
 	Set        []string  // --set
 	SetString  []string  // --set-string
@@ -90,18 +91,17 @@ func (in Inputs) flags() []flag {
 	}
 }
 
-// ReadFile reads one values file; its errors begin with its name.
-func ReadFile(name string, stdin io.Reader) (map[string]any, error) {
-	return Inputs{Stdin: stdin}.readFile(name)
-}
-
 func (in Inputs) readFile(name string) (map[string]any, error) {
 	text, err := in.readText(name)
 	if err != nil {
 		return nil, err
 	}
+	unmarshal := func(text []byte, into any) error { return yaml.Unmarshal(text, into) }
+	if in.Unique {
+		unmarshal = func(text []byte, into any) error { return yaml.UnmarshalStrict(text, into) }
+	}
 	vals := map[string]any{}
-	if err := yaml.Unmarshal(text, &vals); err != nil {
+	if err := unmarshal(text, &vals); err != nil {
 		return nil, fmt.Errorf("%s: %s", shownName(name), yamlFault(err))
 	}
 	return vals, nil

@@ -74,6 +74,13 @@ func Check(c *Loaded, vals map[string]any, o Options) (Faults, error) {
 	return faultLines(text), err
 }
 
+// Advice is what the chart has to say about values that render, and that may
+// not be meant. It has the form of faults.
+func Advice(c *Loaded, vals map[string]any, o Options) (Faults, error) {
+	text, err := Define(c, vals, o, "supersonic.advice")
+	return faultLines(text), err
+}
+
 // Values lays vals over the chart's own values. A null takes a key away.
 func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
 	return chartutil.CoalesceValues(c.Chart, vals)
@@ -145,7 +152,7 @@ func capabilities(c *Loaded, o Options) (*chartutil.Capabilities, error) {
 		return nil, &OptionError{"Kubernetes version", fmt.Sprintf("must be such as %s, got %q", DefaultKubeVersion, text)}
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, version.Version) {
-		return nil, &OptionError{"Kubernetes version", fmt.Sprintf("must be %s, got %s", want, version.Version)}
+		return nil, &OptionError{"Kubernetes version", fmt.Sprintf("must be %s, got %s", want, text)}
 	}
 	caps := chartutil.DefaultCapabilities.Copy()
 	caps.KubeVersion = *version

@@ -17,8 +17,38 @@ type Scaling struct {
 	Metric     promql.Query      // a user's own query; the zero Query with the built-in ones
 }
 
+// A KeyError is a fault of one value.
+type KeyError struct {
+	Key string // as the user writes it: serverLoadRateInterval
+	Err error  // what it must be, and what it is
+}
+
+func (e *KeyError) Error() string { return e.Key + ": " + e.Err.Error() }
+
+// Unwrap gives what is wrong, without the key.
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// KeyErrors are the faults that the error of [Read] joins.
+func KeyErrors(err error) []*KeyError { return joined[*KeyError](err) }
+
+// joined are the errors of one type in the result of errors.Join.
+func joined[T error](err error) []T {
+	all, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var found []T
+	for _, err := range all.Unwrap() {
+		var t T
+		if errors.As(err, &t) {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
 // Read takes all values: a user's, laid over the chart's. The error joins every
-// fault, each with the user's key.
+// fault as a [*KeyError].
 func Read(vals map[string]any, release, namespace string) (Scaling, error) {
 	r := reader{vals: vals}
 	instance := release
@@ -92,17 +122,11 @@ func (r *reader) check(s Scaling) {
 	if !tied && thresholds.Admission >= promql.MinThreshold {
 		thresholds.Admission = max(thresholds.Admission, promql.AdmissionFor(thresholds.Scaling))
 	}
-	faults := []error{s.Params.Validate(), thresholds.Validate()}
-	for _, err := range faults {
-		joined, ok := err.(interface{ Unwrap() []error })
-		if !ok {
-			continue
-		}
-		for _, err := range joined.Unwrap() {
-			var f *promql.FieldError
-			if errors.As(err, &f) && !r.bad[keys[f.Field]] {
-				r.fault(keys[f.Field], "%w", f.Err)
-			}
+	faults := joined[*promql.FieldError](s.Params.Validate())
+	faults = append(faults, joined[*promql.FieldError](thresholds.Validate())...)
+	for _, f := range faults {
+		if key := keys[f.Field]; !r.bad[key] {
+			r.fault(key, "%w", f.Err)
 		}
 	}
 }
@@ -112,5 +136,5 @@ func (r *reader) fault(key, format string, args ...any) {
 		r.bad = map[string]bool{}
 	}
 	r.bad[key] = true
-	r.errs = append(r.errs, fmt.Errorf(key+": "+format, args...))
+	r.errs = append(r.errs, &KeyError{key, fmt.Errorf(format, args...)})
 }

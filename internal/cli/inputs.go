@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fastmachinelearning/supersonic/chart"
+	"github.com/fastmachinelearning/supersonic/internal/render"
+)
+
+// defaultNamespace is Helm's, where no cluster names another.
+const defaultNamespace = "default"
+
+// addInputs adds Helm's flags for values.
+func addInputs(f *pflag.FlagSet, in *render.Inputs) {
+	f.StringArrayVarP(&in.Files, "values", "f", nil, "values `FILE`, - for standard input; a later one wins (repeatable)")
+	f.StringArrayVar(&in.Set, "set", nil, "`KEY=VALUE`, over the files (repeatable)")
+	f.StringArrayVar(&in.SetString, "set-string", nil, "`KEY=TEXT`, never read as a number or true or false (repeatable)")
+	f.StringArrayVar(&in.SetFile, "set-file", nil, "`KEY=FILE`, the value is the text of the file (repeatable)")
+	f.StringArrayVar(&in.SetJSON, "set-json", nil, "`KEY=JSON` (repeatable)")
+	f.StringArrayVar(&in.SetLiteral, "set-literal", nil, "`KEY=TEXT`, with no character that means anything (repeatable)")
+}
+
+// given says whether a user gave any values.
+func given(in render.Inputs) bool {
+	return len(in.Files)+len(in.Set)+len(in.SetString)+len(in.SetFile)+len(in.SetJSON)+len(in.SetLiteral) > 0
+}
+
+func addChart(f *pflag.FlagSet, dir *string) {
+	f.StringVar(dir, "chart", "", "`FOLDER` of a chart to use in place of the one in this command")
+}
+
+func addNamespace(f *pflag.FlagSet, namespace *string) {
+	f.StringVarP(namespace, "namespace", "n", defaultNamespace, "namespace of the release")
+}
+
+// loadChart loads the chart in a folder, or the one that the command carries.
+func loadChart(dir string) (*render.Loaded, error) {
+	if dir == "" {
+		return render.Load(chart.FS())
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("%s: no such folder", dir)
+	}
+	c, err := render.Load(chart.Dir(dir))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return c, nil
+}
+
+// located names the file or flag that each fault comes from, and gives faults of
+// the command line their exit code.
+func located(u render.User, err error) error {
+	var option *render.OptionError
+	if errors.As(err, &option) {
+		return usageError{err}
+	}
+	var faults render.Faults
+	if !errors.As(err, &faults) {
+		return err
+	}
+	var errs []error
+	for _, f := range faults {
+		errs = append(errs, at(u, f))
+	}
+	return errors.Join(errs...)
+}
+
+func at(u render.User, f render.Fault) error {
+	if from := u.Origin(f.Key); from != "" {
+		return fmt.Errorf("%s: %w", from, f)
+	}
+	return f
+}
+
+// oneOf refuses a flag's value that is not in a closed set.
+func oneOf(flag, value string, allowed ...string) error {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	return usagef("--%s: must be %s, got %q", flag, either(allowed), value)
+}
+
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// complete lets a shell complete a flag from a closed set.
+func complete(cmd *cobra.Command, flag string, words ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is not defined
+	}
+}

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/values"
+	"github.com/fastmachinelearning/supersonic/promql"
+)
+
+// An answerable is a query that the command prints.
+type answerable struct {
+	name      string
+	short     string
+	unit      string
+	build     func(values.Scaling) (promql.Query, error)
+	threshold func(promql.Thresholds) float64 // nil where it is compared with nothing
+}
+
+func builtIn(build func(promql.Params) (promql.Query, error)) func(values.Scaling) (promql.Query, error) {
+	return func(s values.Scaling) (promql.Query, error) { return build(s.Params) }
+}
+
+func answerables() []answerable {
+	return []answerable{
+		{
+			"needed-replicas", "Replicas that the work in flight needs; KEDA holds the threshold for each", "replicas",
+			values.Scaling.NeededReplicas, func(t promql.Thresholds) float64 { return t.Scaling },
+		},
+		{
+			"occupancy-ratio", "Work in flight for each request that the fleet serves; the gate refuses above its threshold", "1",
+			values.Scaling.OccupancyRatio, func(t promql.Thresholds) float64 { return t.Admission },
+		},
+		{"wake-up", "Calls that found no server: what wakes a fleet of none", "calls per second", builtIn(promql.WakeUp), nil},
+		{"in-flight", "Requests between Envoy and Triton: queued, executing, on the wire", "requests", builtIn(promql.InFlightRequests), nil},
+		{"serving", "Requests that Triton executes", "requests", builtIn(promql.ServingRequests), nil},
+		{"replicas", "Triton endpoints that Envoy routes to", "replicas", builtIn(promql.HealthyReplicas), nil},
+		{"queue-latency", "Time in the queue for each batch: the metric before, to compare with", "milliseconds", builtIn(promql.QueueLatency), nil},
+	}
+}
+
+// queryFlags are shared by all queries.
+type queryFlags struct {
+	inputs    render.Inputs
+	chart     string
+	release   string
+	namespace string
+	replicas  string
+	inFlight  string
+	interval  string
+	envoy     string
+	triton    string
+	exclude   []string
+	pretty    bool
+	output    string
+}
+
+func newQueryCmd() *cobra.Command {
+	var flags queryFlags
+	cmd := &cobra.Command{
+		Use:   "query NAME",
+		Short: "Print a query in PromQL",
+		Long: `Prints a query as PromQL, for one release, from flags or from values files. With
+values that set serverLoadMetric, needed-replicas and occupancy-ratio are that
+metric, as KEDA and the gate use it.`,
+		Example: `  supersonic query needed-replicas --release sonic --namespace cms
+  supersonic query occupancy-ratio -f values.yaml --pretty
+  supersonic query in-flight --rate-interval 2m --envoy-selector 'job="envoy"'
+  promtool query instant http://localhost:9090 "$(supersonic query needed-replicas)"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknown("query", args[0], cmd)
+			}
+			return usagef("name a query: %s", names(answerables()))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	flags.add(cmd.PersistentFlags())
+	complete(cmd, "replicas", string(promql.Windowed), string(promql.Instant))
+	complete(cmd, "in-flight", string(promql.Completed), string(promql.Larger))
+	complete(cmd, "output", "text", "json")
+	for _, a := range answerables() {
+		cmd.AddCommand(newAnswerableCmd(a, &flags))
+	}
+	return cmd
+}
+
+func names(as []answerable) string {
+	var words []string
+	for _, a := range as {
+		words = append(words, a.name)
+	}
+	return either(words)
+}
+
+func newAnswerableCmd(a answerable, flags *queryFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   a.name,
+		Short: a.short,
+		Long:  a.short + ".\nUnit: " + a.unit + ".",
+		Example: fmt.Sprintf(`  supersonic query %[1]s --release sonic --namespace cms
+  supersonic query %[1]s -f values.yaml --pretty`, a.name),
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.inputs.Stdin = cmd.InOrStdin()
+			return flags.run(a, cmd.Flags(), cmd.OutOrStdout())
+		},
+	}
+}
+
+func (q *queryFlags) add(f *pflag.FlagSet) {
+	addInputs(f, &q.inputs)
+	addChart(f, &q.chart)
+	addNamespace(f, &q.namespace)
+	f.StringVar(&q.release, "release", "supersonic", "name of the release")
+	f.StringVar(&q.interval, "rate-interval", "1m", "`WINDOW` of every rate and mean, at least 4 scrape intervals")
+	f.StringVar(&q.replicas, "replicas", string(promql.Windowed), "how replicas are counted: windowed or instant")
+	f.StringVar(&q.inFlight, "in-flight", string(promql.Completed), "how requests in flight are measured: completed or larger")
+	f.StringArrayVar(&q.exclude, "exclude-model", nil, "`MODEL` to leave out of serving: an ensemble, a model that calls others (repeatable)")
+	f.StringVar(&q.envoy, "envoy-selector", "", "label `MATCHERS` of Envoy's series, in place of release and namespace")
+	f.StringVar(&q.triton, "triton-selector", "", "label `MATCHERS` of Triton's series, in place of release and namespace")
+	f.BoolVar(&q.pretty, "pretty", false, "over several lines")
+	f.StringVarP(&q.output, "output", "o", "text", "`FORMAT`: text or json")
+}
+
+// flagKeys are the flags that stand for a value, and its key.
+var flagKeys = [][2]string{
+	{"rate-interval", "serverLoadRateInterval"},
+	{"replicas", "serverLoadReplicas"},
+	{"in-flight", "serverLoadInFlight"},
+	{"exclude-model", "serverLoadExcludeModels"},
+	{"envoy-selector", "serverLoadSelector.envoy"},
+	{"triton-selector", "serverLoadSelector.triton"},
+}
+
+func (q *queryFlags) run(a answerable, set *pflag.FlagSet, out io.Writer) error {
+	if err := oneOf("output", q.output, "text", "json"); err != nil {
+		return err
+	}
+	scaling, err := q.scaling(set)
+	if err != nil {
+		return err
+	}
+	query, err := a.build(scaling)
+	if err != nil {
+		return err
+	}
+	return q.print(a, scaling, query, out)
+}
+
+func (q *queryFlags) scaling(set *pflag.FlagSet) (values.Scaling, error) {
+	if !given(q.inputs) {
+		return q.fromFlags()
+	}
+	var errs []error
+	for _, pair := range flagKeys {
+		if set.Changed(pair[0]) {
+			errs = append(errs, usagef("--%s: not beside values; set %s in them", pair[0], pair[1]))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return values.Scaling{}, err
+	}
+	return q.fromValues()
+}
+
+// fromFlags reads the flags as the values that they stand for.
+func (q *queryFlags) fromFlags() (values.Scaling, error) {
+	var exclude []any
+	for _, model := range q.exclude {
+		exclude = append(exclude, model)
+	}
+	s, err := values.Read(map[string]any{
+		"serverLoadThreshold":     float64(promql.DefaultScaling),
+		"serverLoadRateInterval":  q.interval,
+		"serverLoadReplicas":      q.replicas,
+		"serverLoadInFlight":      q.inFlight,
+		"serverLoadExcludeModels": exclude,
+		"serverLoadSelector":      map[string]any{"envoy": q.envoy, "triton": q.triton},
+	}, q.release, q.namespace)
+	var errs []error
+	for _, e := range values.KeyErrors(err) {
+		errs = append(errs, usagef("--%s: %w", flagOf(e.Key), e.Err))
+	}
+	return s, errors.Join(errs...)
+}
+
+func flagOf(key string) string {
+	for _, pair := range flagKeys {
+		if pair[1] == key {
+			return pair[0]
+		}
+	}
+	return key
+}
+
+func (q *queryFlags) fromValues() (values.Scaling, error) {
+	user, err := q.inputs.Merge()
+	if err != nil {
+		return values.Scaling{}, err
+	}
+	c, err := loadChart(q.chart)
+	if err != nil {
+		return values.Scaling{}, err
+	}
+	return readScaling(c, user, render.Options{Release: q.release, Namespace: q.namespace})
+}
+
+// readScaling reads checked values.
+func readScaling(c *render.Loaded, user render.User, o render.Options) (values.Scaling, error) {
+	faults, err := render.Check(c, user.Values, o)
+	if err == nil && len(faults) > 0 {
+		err = faults
+	}
+	if err != nil {
+		return values.Scaling{}, located(user, err)
+	}
+	all, err := render.Values(c, user.Values)
+	if err != nil {
+		return values.Scaling{}, err
+	}
+	s, err := values.Read(all, o.Release, o.Namespace)
+	if err != nil {
+		return s, located(user, keyFaults(err))
+	}
+	return s, nil
+}
+
+func keyFaults(err error) render.Faults {
+	var faults render.Faults
+	for _, e := range values.KeyErrors(err) {
+		faults = append(faults, render.Fault{Key: e.Key, Text: e.Err.Error()})
+	}
+	return faults
+}
+
+func (q *queryFlags) print(a answerable, s values.Scaling, query promql.Query, out io.Writer) error {
+	text := query.String()
+	if q.pretty {
+		text = query.Pretty()
+	}
+	text = strings.TrimSpace(text)
+	if q.output == "text" {
+		_, err := fmt.Fprintln(out, text)
+		return err
+	}
+	answer := struct {
+		Name      string  `json:"name"`
+		Unit      string  `json:"unit"`
+		Query     string  `json:"query"`
+		Threshold float64 `json:"threshold,omitempty"`
+	}{Name: a.name, Unit: a.unit, Query: text}
+	if a.threshold != nil {
+		answer.Threshold = a.threshold(s.Thresholds)
+		if s.Custom() {
+			answer.Unit = "that of serverLoadMetric"
+		}
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(answer)
+}

@@ -7,6 +7,9 @@ the form `key: what must be, got value`. What is only worth saying goes into
 {{- define "supersonic.faults" -}}
 {{- $parts := list
   "names"
+  "scaling"
+  "keda"
+  "triton"
   "prometheus"
 -}}
 {{- range $part := $parts }}
@@ -16,6 +19,9 @@ the form `key: what must be, got value`. What is only worth saying goes into
 
 {{- define "supersonic.advice" -}}
 {{- $parts := list
+  "scaling"
+  "keda"
+  "triton"
   "prometheus"
 -}}
 {{- range $part := $parts }}

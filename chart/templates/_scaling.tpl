@@ -22,6 +22,16 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- $own | default (include "supersonic.scaling.releaseMatchers" (first .)) -}}
 {{- end -}}
 
+{{- /* "true" where an Envoy is there to be read: this release's, or the one that the matchers name. */ -}}
+{{- define "supersonic.scaling.seesEnvoy" -}}
+{{- if or .Values.envoy.enabled .Values.serverLoadSelector.envoy }}true{{ end -}}
+{{- end -}}
+
+{{- /* "true" where the metric has a reader: KEDA or the gate. */ -}}
+{{- define "supersonic.scaling.isRead" -}}
+{{- if or .Values.keda.enabled (and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled) }}true{{ end -}}
+{{- end -}}
+
 {{- /* Parameters of the generated queries, as YAML. */ -}}
 {{- define "supersonic.scaling.params" -}}
 {{- dict "envoySelector" (include "supersonic.scaling.matchers" (list . "envoy"))

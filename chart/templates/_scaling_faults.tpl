@@ -1,0 +1,91 @@
+{{- /* Faults and advice of the keys serverLoad… and serverAdmissionThreshold, one a line. */ -}}
+{{- define "supersonic.scaling.faults" -}}
+{{- $gate := and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled -}}
+{{- if and .Values.serverLoadMetric (not (trim .Values.serverLoadMetric)) }}
+serverLoadMetric: must be a PromQL query, or empty for the built-in metric, got {{ quote .Values.serverLoadMetric }}
+{{- end }}
+{{- if include "supersonic.scaling.builtIn" . }}
+{{- include "supersonic.scaling.builtInFaults" . }}
+{{- if and $gate (not (kindIs "invalid" .Values.serverAdmissionThreshold)) }}
+{{- if le (float64 .Values.serverAdmissionThreshold) (float64 .Values.serverLoadThreshold) }}
+serverAdmissionThreshold: must be above serverLoadThreshold, {{ toJson .Values.serverLoadThreshold }}, or the gate refuses clients of a fleet at rest, got {{ toJson .Values.serverAdmissionThreshold }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Milliseconds of a duration as Prometheus writes it. */ -}}
+{{- define "supersonic.scaling.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 "w" 604800000 "y" 31536000000 -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+(ms|[smhdwy])" . -1 -}}
+{{- $sum = add $sum (mul (regexFind "[0-9]+" . | int64) (get $units (regexFind "[a-z]+" .))) -}}
+{{- end -}}
+{{- $sum -}}
+{{- end -}}
+
+{{- define "supersonic.scaling.builtInFaults" -}}
+{{- $window := include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64 -}}
+{{- $scrape := include "supersonic.prometheus.scrapeInterval" . -}}
+{{- if not $window }}
+serverLoadRateInterval: must be longer than 0, got {{ .Values.serverLoadRateInterval }}
+{{- else if lt $window (mul 2 (include "supersonic.scaling.milliseconds" $scrape)) }}
+serverLoadRateInterval: must be at least 2 scrape intervals of {{ $scrape }}, or no query has an answer, got {{ .Values.serverLoadRateInterval }}
+{{- end }}
+{{- range $key := list "envoy" "triton" }}
+{{- include "supersonic.scaling.matcherFaults" (list $key (get $.Values.serverLoadSelector $key | default "")) }}
+{{- end }}
+{{- if include "supersonic.scaling.isRead" . }}
+{{- if not (include "supersonic.scaling.seesEnvoy" .) }}
+envoy.enabled: must be true for the built-in metric, which counts the requests in Envoy; or set serverLoadMetric, or serverLoadSelector.envoy for an Envoy of your own
+{{- end }}
+{{- if regexMatch "counter_latencies\\s*=\\s*false" (join " " .Values.triton.args) }}
+triton.args: must not turn counter_latencies off for the built-in metric, which is made of these counters
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes a list: envoy or triton, the text. */ -}}
+{{- define "supersonic.scaling.matcherFaults" -}}
+{{- $text := last . | trim -}}
+{{- $value := "(\"([^\"\\\\\\n]|\\\\.)*\"|'([^'\\\\\\n]|\\\\.)*'|`[^`]*`)" -}}
+{{- $matcher := printf "[a-zA-Z_][a-zA-Z0-9_]*\\s*(=~|!~|!=|=)\\s*%s" $value -}}
+{{- $matchers := printf "(%s\\s*(,\\s*%s\\s*)*,?)?" $matcher $matcher -}}
+{{- if not (regexMatch (printf "^(%s|\\{\\s*%s\\s*\\})$" $matchers $matchers) $text) }}
+serverLoadSelector.{{ first . }}: must be label matchers such as release="sonic",namespace="cms", got {{ quote $text }}
+{{- else }}
+{{- range $label := list "__name__" "envoy_cluster_name" }}
+{{- if regexMatch (printf "(^|[{,\\s])%s\\s*[=!]" $label) $text }}
+serverLoadSelector.{{ first $ }}: must not match {{ $label }}, which the queries set, got {{ quote $text }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.scaling.advice" -}}
+{{- if include "supersonic.scaling.isRead" . }}
+{{- if include "supersonic.scaling.builtIn" . }}
+{{- include "supersonic.scaling.builtInAdvice" . }}
+{{- else if and .Values.keda.enabled .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled }}
+{{- if le (include "supersonic.scaling.admissionThreshold" . | float64) (float64 .Values.serverLoadThreshold) }}
+serverAdmissionThreshold: the gate turns clients away at the load at which the fleet begins to grow; a value above serverLoadThreshold, {{ include "supersonic.scaling.scalingThreshold" . }}, lets it grow first
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.scaling.builtInAdvice" -}}
+{{- $window := include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64 -}}
+{{- $scrape := include "supersonic.prometheus.scrapeInterval" . -}}
+{{- if ge (float64 .Values.serverLoadThreshold) 10.0 }}
+serverLoadThreshold: is no longer in milliseconds: {{ include "supersonic.scaling.scalingThreshold" . }} lets a request take {{ include "supersonic.scaling.scalingThreshold" . }} times as long as it is served; drop the key for the default, 2
+{{- end }}
+{{- if not $scrape }}
+prometheus.external.scrapeInterval: is not known, so serverLoadRateInterval, {{ .Values.serverLoadRateInterval }}, is not checked: it should be at least 4 scrape intervals
+{{- else if lt $window (mul 4 (include "supersonic.scaling.milliseconds" $scrape)) }}
+serverLoadRateInterval: under 4 scrape intervals of {{ $scrape }} the metric is unsteady, got {{ .Values.serverLoadRateInterval }}
+{{- end }}
+{{- if lt $window 30000 }}
+serverLoadRateInterval: under 30s the metric moves in steps, since Envoy writes its counters every 5s, got {{ .Values.serverLoadRateInterval }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,104 @@
+{{- /* Faults and advice of the section triton, one a line. */ -}}
+{{- define "supersonic.triton.faults" -}}
+{{- include "supersonic.triton.portFaults" . }}
+{{- include "supersonic.triton.repositoryFaults" .Values.triton.modelRepository }}
+{{- include "supersonic.triton.gpuFaults" . }}
+{{- $least := add .Values.triton.drain.sleepSeconds (include "supersonic.triton.exitTimeout" .) }}
+{{- if le (include "supersonic.triton.gracePeriod" . | int64) $least }}
+triton.terminationGracePeriodSeconds: must be above {{ $least }}, the drain of {{ int64 .Values.triton.drain.sleepSeconds }} and the server's exit timeout of {{ include "supersonic.triton.exitTimeout" . }}, got {{ include "supersonic.triton.gracePeriod" . }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.triton.portFaults" -}}
+{{- $names := list -}}
+{{- range .Values.triton.service.ports }}{{ $names = append $names .name }}{{ end -}}
+{{- range $name := list "http" "grpc" "metrics" }}
+{{- if not (has $name $names) }}
+triton.service.ports: must hold a port named {{ $name }}, got {{ join ", " $names | default "none" }}
+{{- end }}
+{{- end }}
+{{- if ne (len $names) (len (uniq $names)) }}
+triton.service.ports: must have each name once, got {{ join ", " $names }}
+{{- end }}
+{{- $probed := .Values.triton.startupProbe.httpGet.port }}
+{{- if and (kindIs "string" $probed) (not (has $probed $names)) }}
+triton.startupProbe.httpGet.port: must be a number, or a name in triton.service.ports, got {{ quote $probed }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes triton.modelRepository. */ -}}
+{{- define "supersonic.triton.repositoryFaults" -}}
+{{- if .enabled }}
+{{- if not (hasPrefix "/" .mountPath) }}
+triton.modelRepository.mountPath: must be an absolute path, got {{ quote .mountPath }}
+{{- end }}
+{{- if not .storageType }}
+triton.modelRepository.storageType: must be pvc, nfs, cvmfs-pvc or cvmfs-hostPath, got ""
+{{- else if and (eq .storageType "pvc") (not .pvc.claimName) }}
+triton.modelRepository.pvc.claimName: must name an existing claim with storageType pvc, got ""
+{{- else if eq .storageType "nfs" }}
+{{- if not .nfs.server }}
+triton.modelRepository.nfs.server: must name a host with storageType nfs, got ""
+{{- end }}
+{{- if not (hasPrefix "/" (.nfs.path | default "")) }}
+triton.modelRepository.nfs.path: must be an absolute path with storageType nfs, got {{ .nfs.path | default "" | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.triton.gpuFaults" -}}
+{{- $r := .Values.triton.resources | default dict -}}
+{{- range include "supersonic.triton.gpus" . | trim | splitList "\n" | compact }}
+{{- $limit := get ($r.limits | default dict) . | toString }}
+{{- $request := get ($r.requests | default dict) . | toString }}
+{{- if not $limit }}
+triton.resources.limits: must hold {{ . }} as well, since a GPU is never shared by requests alone, got a request of {{ $request }}
+{{- else if and $request (ne $limit $request) }}
+triton.resources.requests: must ask for as many {{ . }} as the limit, {{ $limit }}, got {{ $request }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.triton.advice" -}}
+{{- $t := .Values.triton -}}
+{{- include "supersonic.triton.podAdvice" . }}
+{{- if $t.startupProbe.reset }}
+triton.startupProbe.reset: leaves the models {{ include "supersonic.triton.startupBudget" . }}s to load before the server is restarted
+{{- end }}
+{{- if and (include "supersonic.triton.isScript" .) (not (include "supersonic.triton.isPlainScript" .)) }}
+{{- if not (regexMatch "(^|[;&|\\s])exec\\s" (first $t.args)) }}
+triton.args: the shell keeps the signal to end from the server, which is killed after its grace period; put exec in front of the server's command
+{{- end }}
+{{- end }}
+{{- if and .Values.envoy.enabled (lt (int64 $t.drain.sleepSeconds) 36) }}
+triton.drain.sleepSeconds: under 36 a call may still go to a server that has ended, where DNS answers are kept for 30s and Envoy asks every 5s, got {{ int64 $t.drain.sleepSeconds }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.triton.podAdvice" -}}
+{{- $t := .Values.triton -}}
+{{- $m := $t.modelRepository -}}
+{{- if and $m.enabled (has $m.storageType (list "nfs" "cvmfs-hostPath")) }}
+triton.modelRepository.storageType: {{ $m.storageType }} is refused in a namespace of the Pod Security Standard restricted{{ if eq $m.storageType "cvmfs-hostPath" }}, and of baseline{{ end }}
+{{- end }}
+{{- $user := get ($t.podSecurityContext | default dict) "runAsNonRoot" }}
+{{- if and (not $user) (not (get ($t.securityContext | default dict) "runAsNonRoot")) }}
+triton.podSecurityContext.runAsNonRoot: the server may run as root
+{{- end }}
+{{- $memory := get (get ($t.resources | default dict) "limits" | default dict) "memory" }}
+{{- if and $t.shmSize $memory }}
+{{- if gt (include "supersonic.triton.bytes" $t.shmSize | float64) (include "supersonic.triton.bytes" $memory | float64) }}
+triton.shmSize: {{ $t.shmSize }} is more than the memory limit of {{ $memory }}, which it counts against
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Bytes of a quantity as Kubernetes writes it. */ -}}
+{{- define "supersonic.triton.bytes" -}}
+{{- $text := toString . -}}
+{{- $factors := dict "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "m" 1e-3 "u" 1e-6 "n" 1e-9
+  "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $suffix := regexFind "[a-zA-Z]+$" $text -}}
+{{- mulf (trimSuffix $suffix $text | float64) (get $factors $suffix | default 1) -}}
+{{- end -}}

@@ -1,0 +1,135 @@
+{{- /* Name of the Deployment, its Service, and what goes with them. */ -}}
+{{- define "supersonic.triton.name" -}}
+{{- include "supersonic.names.component" (list . "triton") -}}
+{{- end -}}
+
+{{- /* The number of the container's port with a name, or nothing. Takes a list: the root context, the name. */ -}}
+{{- define "supersonic.triton.port" -}}
+{{- range (first .).Values.triton.service.ports -}}
+{{- if eq .name (last $) }}{{ int .targetPort }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Command of the container, as a JSON list; an empty one leaves it to the image. */ -}}
+{{- define "supersonic.triton.command" -}}
+{{- $t := .Values.triton -}}
+{{- if not (kindIs "invalid" $t.command) -}}
+{{- toJson $t.command -}}
+{{- else if and (eq (len $t.args) 1) (regexMatch "\\S\\s+\\S" (first $t.args)) -}}
+["/bin/sh","-c"]
+{{- else -}}
+["/opt/tritonserver/bin/tritonserver"]
+{{- end -}}
+{{- end -}}
+
+{{- /* "true" where the first argument is a script of a shell. */ -}}
+{{- define "supersonic.triton.isScript" -}}
+{{- $command := include "supersonic.triton.command" . | fromJsonArray -}}
+{{- if and (regexMatch "(^|/)(ba|da)?sh \\S*c$" (join " " $command)) .Values.triton.args }}true{{ end -}}
+{{- end -}}
+
+{{- /* "true" where the script is the server and nothing else, so that it can take the shell's place. */ -}}
+{{- define "supersonic.triton.isPlainScript" -}}
+{{- $script := first .Values.triton.args | trim | replace "\\\n" " " -}}
+{{- if regexMatch "^([^\\s;&|<>()$`'\"]*/)?tritonserver(\\s[^;&|\\n]*)?$" $script }}true{{ end -}}
+{{- end -}}
+
+{{- /*
+Arguments, as a JSON list. A shell keeps the signal to end for itself, and the
+server behind it would be killed when its time is up; exec gives the server the
+shell's place.
+*/ -}}
+{{- define "supersonic.triton.args" -}}
+{{- $args := .Values.triton.args -}}
+{{- if and (include "supersonic.triton.isScript" .) (include "supersonic.triton.isPlainScript" .) -}}
+{{- $args = prepend (rest $args) (printf "exec %s" (first $args | trim)) -}}
+{{- end -}}
+{{- toJson $args -}}
+{{- end -}}
+
+{{- /* Seconds that the server gives to requests in flight when it is told to end. */ -}}
+{{- define "supersonic.triton.exitTimeout" -}}
+{{- $given := regexFindAll "--exit-timeout-secs(=|\\s+)[\"']?[0-9]+" (join " " .Values.triton.args) -1 -}}
+{{- if $given -}}
+{{- last $given | regexFind "[0-9]+$" -}}
+{{- else -}}
+30
+{{- end -}}
+{{- end -}}
+
+{{- /* Seconds from the deletion of a pod to its end. */ -}}
+{{- define "supersonic.triton.gracePeriod" -}}
+{{- $t := .Values.triton -}}
+{{- if kindIs "invalid" $t.terminationGracePeriodSeconds -}}
+{{- add $t.drain.sleepSeconds (include "supersonic.triton.exitTimeout" .) 15 -}}
+{{- else -}}
+{{- int64 $t.terminationGracePeriodSeconds -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Seconds that loading the models may take. */ -}}
+{{- define "supersonic.triton.startupBudget" -}}
+{{- $p := .Values.triton.startupProbe -}}
+{{- if $p.reset -}}
+30
+{{- else -}}
+{{- add $p.initialDelaySeconds (mul $p.periodSeconds $p.failureThreshold) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The resources nvidia.com/… that limits or requests ask for, one a line. */ -}}
+{{- define "supersonic.triton.gpus" -}}
+{{- $r := .Values.triton.resources | default dict -}}
+{{- range $name := concat (keys ($r.limits | default dict)) (keys ($r.requests | default dict)) | uniq | sortAlpha -}}
+{{- if hasPrefix "nvidia.com/" $name }}
+{{ $name }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "supersonic.triton.serviceAccount" -}}
+{{- $a := .Values.triton.serviceAccount -}}
+{{- if $a.name }}{{ $a.name }}{{ else if $a.create }}{{ include "supersonic.triton.name" . }}{{ else }}default{{ end -}}
+{{- end -}}
+
+{{- /* The claim of cvmfs-pvc. */ -}}
+{{- define "supersonic.triton.cvmfsClaim" -}}
+{{- .Values.triton.modelRepository.cvmfs.claimName | default (include "supersonic.names.component" (list . "cvmfs")) -}}
+{{- end -}}
+
+{{- /* Volumes of the pod, as a YAML list. */ -}}
+{{- define "supersonic.triton.volumes" -}}
+{{- $m := .Values.triton.modelRepository -}}
+{{- $volumes := list -}}
+{{- if $m.enabled -}}
+{{- $v := dict "name" "model-repository" -}}
+{{- if eq $m.storageType "pvc" -}}
+{{- $_ := set $v "persistentVolumeClaim" (dict "claimName" $m.pvc.claimName "readOnly" true) -}}
+{{- else if eq $m.storageType "nfs" -}}
+{{- $_ := set $v "nfs" (dict "server" $m.nfs.server "path" $m.nfs.path "readOnly" true) -}}
+{{- else if eq $m.storageType "cvmfs-pvc" -}}
+{{- $_ := set $v "persistentVolumeClaim" (dict "claimName" (include "supersonic.triton.cvmfsClaim" .) "readOnly" true) -}}
+{{- else if eq $m.storageType "cvmfs-hostPath" -}}
+{{- $_ := set $v "hostPath" (dict "path" "/cvmfs" "type" "Directory") -}}
+{{- end -}}
+{{- $volumes = append $volumes $v -}}
+{{- end -}}
+{{- if .Values.triton.shmSize -}}
+{{- $volumes = append $volumes (dict "name" "shm" "emptyDir" (dict "medium" "Memory" "sizeLimit" .Values.triton.shmSize)) -}}
+{{- end -}}
+{{- with concat $volumes (.Values.triton.extraVolumes | default list) }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{- /* Mounts of the server's container, as a YAML list. */ -}}
+{{- define "supersonic.triton.volumeMounts" -}}
+{{- $t := .Values.triton -}}
+{{- $mounts := list -}}
+{{- if $t.modelRepository.enabled -}}
+{{- /* File systems that the node mounts on first use, as CVMFS, appear in the pod. */ -}}
+{{- $mounts = append $mounts (dict "name" "model-repository" "mountPath" $t.modelRepository.mountPath "readOnly" true "mountPropagation" "HostToContainer") -}}
+{{- end -}}
+{{- if $t.shmSize -}}
+{{- $mounts = append $mounts (dict "name" "shm" "mountPath" "/dev/shm") -}}
+{{- end -}}
+{{- with concat $mounts ($t.extraVolumeMounts | default list) }}{{ toYaml . }}{{ end -}}
+{{- end -}}

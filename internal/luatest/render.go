@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"text/template"
 
@@ -58,37 +59,44 @@ func (s Settings) With(path string, value any) Settings {
 	return s
 }
 
-// Render executes one define of _gate.tpl, as Helm's engine does.
-func (s Settings) Render(define string) (string, error) {
+// templates are those of _gate.tpl, with the functions that Helm's engine adds to sprig's.
+var templates = sync.OnceValues(func() (*template.Template, error) {
 	text, err := fs.ReadFile(chart.FS(), "templates/envoy/_gate.tpl")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	templates := template.New("gate").Option("missingkey=error")
-	execute := func(name string, data any) (string, error) {
+	t := template.New("gate").Option("missingkey=error")
+	functions := sprig.TxtFuncMap()
+	functions["include"] = func(name string, data any) (string, error) {
 		var out strings.Builder
-		err := templates.ExecuteTemplate(&out, name, data)
+		err := t.ExecuteTemplate(&out, name, data)
 		return out.String(), err
 	}
-	functions := sprig.TxtFuncMap()
-	functions["include"] = execute
 	functions["toYaml"] = func(v any) (string, error) {
 		text, err := yaml.Marshal(v)
 		return strings.TrimSuffix(string(text), "\n"), err
 	}
 	functions["fromYaml"] = func(text string) (m map[string]any, err error) { return m, yaml.Unmarshal([]byte(text), &m) }
-	if _, err := templates.Funcs(functions).Parse(string(text)); err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(s) // the chart hands the settings over as JSON
+	return t.Funcs(functions).Parse(string(text))
+})
+
+// Render executes one define of _gate.tpl, as Helm's engine does.
+func (s Settings) Render(define string) (string, error) {
+	t, err := templates()
 	if err != nil {
 		return "", err
 	}
-	var decoded map[string]any
-	if err := json.Unmarshal(data, &decoded); err != nil {
+	text, err := json.Marshal(s) // the chart hands the settings over as JSON
+	if err != nil {
 		return "", err
 	}
-	return execute("supersonic.gate."+define, decoded)
+	var data map[string]any
+	if err := json.Unmarshal(text, &data); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = t.ExecuteTemplate(&out, "supersonic.gate."+define, data)
+	return out.String(), err
 }
 
 // Files are the files that the chart mounts for the gate, by name.

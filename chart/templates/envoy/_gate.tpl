@@ -45,8 +45,12 @@ envoy.rate_limiter.prometheus_based.luaConfig: must be empty, since the filter i
 {{- /*
 A Lua string that holds the given text, whatever is in it: a long bracket of more
 equals signs than the text has in a row. Lua would make "\n" of "\r" inside one.
+What YAML can't hold as it is stops the render: toYaml would give nothing at all.
 */ -}}
 {{- define "supersonic.gate.literal" -}}
+{{- if regexMatch "[^\\t\\n\\r\\x20-\\x7e\\x{a0}-\\x{2027}\\x{202a}-\\x{d7ff}\\x{e000}-\\x{fefe}\\x{ff00}-\\x{fffd}\\x{10000}-\\x{10ffff}]" . -}}
+{{- fail (printf "must hold no control characters: %q" .) -}}
+{{- end -}}
 {{- $equals := "=" -}}
 {{- range regexFindAll "=+" . -1 -}}
 {{- if ge (len .) (len $equals) }}{{ $equals = printf "%s=" . }}{{ end -}}

@@ -1,0 +1,115 @@
+package luatest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fastmachinelearning/supersonic/internal/luatest"
+)
+
+// fleet is ready from a time on, and counts the probes.
+type fleet struct {
+	readyMS float64
+	probes  int
+	header  luatest.Header
+}
+
+func hold(t *testing.T, s luatest.Settings) (*luatest.Filter, *fleet) {
+	t.Helper()
+	source, err := s.With("hold.enabled", true).With("limiter.enabled", false).Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, servers := luatest.New(t, source), &fleet{}
+	f.Upstream = func(_ string, header luatest.Header, body string) (luatest.Header, string) {
+		servers.probes++
+		servers.header = header
+		if f.NowMS < servers.readyMS || body != "\x00\x00\x00\x00\x00" {
+			return luatest.Header{":status": "200", "grpc-status": "14"}, ""
+		}
+		return luatest.Header{":status": "200"}, "\x00\x00\x00\x00\x02\x08\x01"
+	}
+	return f, servers
+}
+
+func TestHoldUntilAServerIsReady(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t))
+	started := f.NowMS
+	servers.readyMS = started + 42000
+	if refused(t, f) {
+		t.Fatalf("refused, counted %v", f.Counted())
+	}
+	if waited := f.NowMS - started; waited < 42000 || waited > 42600 {
+		t.Errorf("released after %v ms, want soon after 42000", waited)
+	}
+	if servers.probes > 42*4+10 {
+		t.Errorf("%d probes in 42 s, want 4 a second", servers.probes)
+	}
+	want := luatest.Header{
+		":method": "POST", ":path": "/grpc.health.v1.Health/Check", ":authority": "triton_grpc_service",
+		"te": "trailers", "content-type": "application/grpc",
+	}
+	if diff := cmp.Diff(want, servers.header); diff != "" {
+		t.Errorf("probe (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"outcome.allowed", "outcome.held"}, f.Counted()); diff != "" {
+		t.Errorf("counted (-want +got):\n%s", diff)
+	}
+}
+
+func TestHoldExpires(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t).With("hold.maxSeconds", 20.0))
+	started := f.NowMS
+	servers.readyMS = started + 60000
+	response, err := f.RepositoryIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &luatest.Response{Header: luatest.Header{":status": "200", "grpc-status": "14"},
+		Body: "no server became ready within 20 s"}
+	if diff := cmp.Diff(want, response); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if waited := f.NowMS - started; waited != 20000 {
+		t.Errorf("waited %v ms, want 20000", waited)
+	}
+}
+
+func TestHoldIsFull(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t))
+	servers.readyMS = f.NowMS + 60000
+	f.WaitFull = true
+	response, err := f.RepositoryIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response == nil || response.Header["grpc-status"] != "14" || f.Counters["outcome.hold_full"] != 1 {
+		t.Errorf("%v, counted %v; want UNAVAILABLE, hold_full", response, f.Counted())
+	}
+}
+
+// A busy fleet is probed ahead of time: no call of a row waits.
+func TestHoldCostsABusyFleetNothing(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t))
+	refused(t, f)
+	for range 100 {
+		f.NowMS += 100
+		before := f.NowMS
+		if refused(t, f) || f.NowMS != before {
+			t.Fatalf("refused or held for %v ms", f.NowMS-before)
+		}
+	}
+	if servers.probes > 41 {
+		t.Errorf("%d probes in 10 s, want at most 4 a second", servers.probes)
+	}
+}
+
+func TestHoldGuardsOnlyTheMethods(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t))
+	servers.readyMS = f.NowMS + 60000
+	response, err := f.Call(luatest.Header{":path": "/inference.GRPCInferenceService/ModelInfer"})
+	if err != nil || response != nil || servers.probes != 0 {
+		t.Errorf("%v, %v, %d probes; want the call to pass", response, err, servers.probes)
+	}
+}

@@ -1,0 +1,306 @@
+package luatest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fastmachinelearning/supersonic/internal/luatest"
+)
+
+// prometheus answers with a load that a test may change, and counts the queries.
+type prometheus struct {
+	load    string
+	status  string
+	queries int
+	last    luatest.Header
+	form    string
+}
+
+func (p *prometheus) answer(_ string, header luatest.Header, body string) (luatest.Header, string) {
+	p.queries++
+	p.last, p.form = header, body
+	if p.status != "" {
+		return luatest.Header{":status": p.status}, "upstream request timeout"
+	}
+	return luatest.Header{":status": "200"},
+		`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"` + p.load + `"]}]}}`
+}
+
+func gate(t *testing.T, s luatest.Settings) (*luatest.Filter, *prometheus) {
+	t.Helper()
+	source, err := s.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, p := luatest.New(t, source), &prometheus{load: "1"}
+	f.Upstream = p.answer
+	return f, p
+}
+
+func refused(t *testing.T, f *luatest.Filter) bool {
+	t.Helper()
+	response, err := f.RepositoryIndex()
+	if err != nil {
+		t.Fatalf("the filter has a fault: %v", err)
+	}
+	return response != nil
+}
+
+func TestOneQueryForAllCallsOfACacheTime(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	for range 200 {
+		refused(t, f)
+		f.NowMS += 50
+	}
+	if p.queries < 9 || p.queries > 10 {
+		t.Errorf("%d queries in 10 s of calls, want one a second", p.queries)
+	}
+}
+
+func TestVerdictFollowsTheLoad(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	for _, step := range []struct {
+		load string
+		want bool
+	}{{"1", false}, {"5", true}, {"3", false}, {"3.5", true}} {
+		p.load = step.load
+		f.NowMS += 1001
+		refused(t, f) // starts the query
+		if got := refused(t, f); got != step.want {
+			t.Errorf("load %s: refused %v, want %v", step.load, got, step.want)
+		}
+	}
+}
+
+func TestFirstCallWaitsForTheLoad(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	p.load = "5"
+	if !refused(t, f) {
+		t.Error("the first call passes though the load is above the threshold")
+	}
+}
+
+func TestCallAfterAPauseWaitsForTheLoad(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	refused(t, f)
+	p.load = "5"
+	f.NowMS += 3600 * 1000
+	if !refused(t, f) {
+		t.Error("the load of an hour ago counts")
+	}
+}
+
+func TestOneLostAnswerChangesNothing(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	p.load = "5"
+	refused(t, f)
+	p.status = "504"
+	f.NowMS += 1500
+	refused(t, f)
+	p.status = ""
+	f.NowMS += 1000
+	if !refused(t, f) {
+		t.Error("one lost answer opens the gate")
+	}
+}
+
+func TestUnknownLoad(t *testing.T) {
+	for _, c := range []struct {
+		choice   string
+		afterMS  float64 // since the load of 5 was read, while no answer comes
+		want     bool
+		outcome  string
+		lastSeen bool
+	}{
+		{"open", 1500, true, "refused", true},
+		{"open", 10000, false, "unknown_allowed", true},
+		{"open", 0, false, "unknown_allowed", false},
+		{"closed", 1500, true, "refused", true},
+		{"closed", 10000, true, "unknown_refused", true},
+		{"closed", 0, true, "unknown_refused", false},
+		{"last", 1500, true, "refused", true},
+		{"last", 10000, true, "refused", true},
+		{"last", 59000, true, "refused", true},
+		{"last", 61500, false, "unknown_allowed", true},
+		{"last", 0, false, "unknown_allowed", false},
+	} {
+		f, p := gate(t, luatest.Defaults(t).With("limiter.unknownLoad", c.choice))
+		p.load = "5"
+		if c.lastSeen {
+			refused(t, f)
+		}
+		p.status = "503"
+		f.NowMS += c.afterMS
+		before := f.Counters["outcome."+c.outcome]
+		if got := refused(t, f); got != c.want || f.Counters["outcome."+c.outcome] != before+1 {
+			t.Errorf("%s, %v ms after the last answer: refused %v, counted %v; want %v, %s",
+				c.choice, c.afterMS, got, f.Counted(), c.want, c.outcome)
+		}
+	}
+}
+
+// While Prometheus is down, only a call that finds no recent failure waits.
+func TestCallsDoNotWaitWhilePrometheusFails(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	p.status = "503"
+	refused(t, f)
+	for range 20 {
+		f.NowMS += 300
+		before := f.NowMS
+		refused(t, f)
+		if f.NowMS != before {
+			t.Fatalf("a call waits %v ms", f.NowMS-before)
+		}
+	}
+	if p.queries > 8 {
+		t.Errorf("%d queries in 6 s, want at most one a second", p.queries)
+	}
+}
+
+// What starts the work may vanish with its client: the lease ends by itself.
+func TestLostRefreshIsStartedAgain(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	started := f.NowMS
+	f.Gauges["lease_ms"] = started + 600 // taken by a caller whose refresh never ran
+	p.load = "5"
+	if !refused(t, f) || p.queries != 1 {
+		t.Errorf("%d queries, want 1", p.queries)
+	}
+	if waited := f.NowMS - started; waited < 600 || waited > 1200 {
+		t.Errorf("asked after %v ms, want soon after 600", waited)
+	}
+}
+
+func TestClockSetBack(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t))
+	refused(t, f)
+	f.NowMS -= 24 * 3600 * 1000
+	p.load = "5"
+	if !refused(t, f) {
+		t.Error("the load of tomorrow counts")
+	}
+}
+
+func TestRamp(t *testing.T) {
+	for _, c := range []struct {
+		load, random float64
+		want         bool
+	}{
+		{3, 0, false},
+		{3.5, 0.24, true},
+		{3.5, 0.26, false},
+		{4, 0.49, true},
+		{4, 0.51, false},
+		{5, 0.999999, true},
+		{100, 0.999999, true},
+	} {
+		f, p := gate(t, luatest.Defaults(t).With("limiter.ramp", 2.0))
+		p.load = strings.TrimSpace(strings.TrimRight(strings.TrimRight(format(c.load), "0"), "."))
+		f.SetRandom(c.random)
+		if got := refused(t, f); got != c.want {
+			t.Errorf("load %v, threshold 3, ramp 2, random %v: refused %v, want %v", c.load, c.random, got, c.want)
+		}
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	const path = "/inference.GRPCInferenceService/RepositoryIndex"
+	grpc := luatest.Header{":status": "200", "grpc-status": "8"}
+	plain := luatest.Header{":status": "429", "content-type": "text/plain"}
+	const message = "server load 3.25 is above 3, try again later"
+	for _, c := range []struct {
+		path, contentType string
+		want              luatest.Header // nil: passes
+		body              string
+	}{
+		{path, "application/grpc", grpc, message},
+		{path, "application/grpc+proto", grpc, message},
+		{path, "application/grpc;charset=utf-8", grpc, message},
+		{path, "application/grpc-web", plain, message + "\n"},
+		{path, "application/json", plain, message + "\n"},
+		{path, "", plain, message + "\n"},
+		{path + "?x=1", "application/grpc", grpc, message},
+		{"/inference.GRPCInferenceService/ModelInfer", "application/grpc", nil, ""},
+		{"/grpc.health.v1.Health/Check", "application/grpc", nil, ""},
+		{"/load", "application/grpc", nil, ""},
+		{"/probe", "", nil, ""},
+	} {
+		f, p := gate(t, luatest.Defaults(t))
+		p.load = "3.25"
+		header := luatest.Header{":path": c.path}
+		if c.contentType != "" {
+			header["content-type"] = c.contentType
+		}
+		response, err := f.Call(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &luatest.Response{Header: c.want, Body: c.body}
+		if c.want == nil {
+			want = nil
+		}
+		if diff := diffResponse(want, response); diff != "" {
+			t.Errorf("%s, %q (-want +got):\n%s", c.path, c.contentType, diff)
+		}
+	}
+}
+
+func TestStatusCodeByValue(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t).With("limiter.statusCode", 14.0))
+	p.load = "5"
+	response, err := f.RepositoryIndex()
+	if err != nil || response == nil || response.Header["grpc-status"] != "14" {
+		t.Errorf("%v, %v; want grpc-status 14", response, err)
+	}
+}
+
+func TestMethodsByValue(t *testing.T) {
+	f, p := gate(t, luatest.Defaults(t).With("limiter.methods", []any{"/a.B/C", "/inference.GRPCInferenceService/ModelInfer"}))
+	p.load = "5"
+	if refused(t, f) {
+		t.Error("the index call is guarded though it is not named")
+	}
+	for _, path := range []string{"/a.B/C", "/inference.GRPCInferenceService/ModelInfer"} {
+		if response, err := f.Call(luatest.Header{":path": path, "content-type": "application/grpc"}); err != nil || response == nil {
+			t.Errorf("%s passes: %v", path, err)
+		}
+	}
+}
+
+// A fault of the script itself follows the choice for an unknown load, and is logged once a minute.
+func TestFaultOfTheScript(t *testing.T) {
+	for _, choice := range []string{"open", "closed", "last"} {
+		broken := strings.Replace(luatest.Defaults(t)["filterText"].(string),
+			"local function judge(handle)\n", "local function judge(handle)\n  local broken = nil .. 1\n", 1)
+		f, _ := gate(t, luatest.Defaults(t).With("limiter.unknownLoad", choice).With("filterText", broken))
+		outcome := "outcome.fault_allowed"
+		if choice == "closed" {
+			outcome = "outcome.fault_refused"
+		}
+		for range 5 {
+			if got := refused(t, f); got != (choice == "closed") {
+				t.Errorf("%s: refused %v", choice, got)
+			}
+		}
+		if f.Counters[outcome] != 5 || len(f.Errors) != 1 {
+			t.Errorf("%s: counted %v, logged %q; want 5 of %s and one line", choice, f.Counted(), f.Errors, outcome)
+		}
+	}
+}
+
+// Every counter exists from the first call on, whatever it is.
+func TestCountersAreExportedFromTheStart(t *testing.T) {
+	f, _ := gate(t, luatest.Defaults(t))
+	if _, err := f.Call(luatest.Header{":path": "/grpc.health.v1.Health/Check"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed",
+		"fault_refused", "held", "hold_expired", "hold_full"} {
+		if _, ok := f.Counters["outcome."+name]; !ok {
+			t.Errorf("outcome %s is not exported", name)
+		}
+	}
+	if len(f.Counted()) != 0 {
+		t.Errorf("counted %v", f.Counted())
+	}
+}

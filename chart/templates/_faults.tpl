@@ -11,6 +11,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
   "keda"
   "triton"
   "prometheus"
+  "envoy"
 -}}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.faults" $part) $ }}
@@ -23,6 +24,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
   "keda"
   "triton"
   "prometheus"
+  "envoy"
 -}}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.advice" $part) $ }}

@@ -3,9 +3,7 @@
 {{- $envoy := .Values.envoy -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
-  {{- range . }}
-  - name: {{ quote . }}
-  {{- end }}
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $envoy.serviceAccountName }}
 serviceAccountName: {{ quote . }}

@@ -20,6 +20,13 @@ that two long names never become one.
 {{- $name -}}
 {{- end -}}
 
+{{- /* The imagePullSecrets of a pod as a YAML list, from names or from objects with a name; nothing where there are none. */ -}}
+{{- define "supersonic.names.pullSecrets" -}}
+{{- range .Values.imagePullSecrets }}
+- name: {{ kindIs "string" . | ternary . (get (kindIs "map" . | ternary . dict) "name") | quote }}
+{{- end }}
+{{- end -}}
+
 {{- /* Faults of the instance's name, one a line. */ -}}
 {{- define "supersonic.names.faults" -}}
 {{- $instance := include "supersonic.names.instance" . -}}

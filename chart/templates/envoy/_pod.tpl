@@ -1,9 +1,9 @@
 {{- /* Where the pods run, as whom and how long they may take to stop. Takes the root context. */ -}}
 {{- define "supersonic.envoy.podSpec" -}}
 {{- $envoy := .Values.envoy -}}
-{{- with .Values.imagePullSecrets }}
+{{- with include "supersonic.names.pullSecrets" . | trim }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- with $envoy.serviceAccountName }}
 serviceAccountName: {{ quote . }}

@@ -20,7 +20,7 @@ securityContext:
 {{- /* Takes a list: the root context, a section with nodeSelector, tolerations and affinity. */ -}}
 {{- define "supersonic.prometheus.placement" -}}
 {{- $p := dict -}}
-{{- with (first .).Values.imagePullSecrets }}{{ $_ := set $p "imagePullSecrets" . }}{{ end -}}
+{{- with include "supersonic.names.pullSecrets" (first .) | fromYamlArray }}{{ $_ := set $p "imagePullSecrets" . }}{{ end -}}
 {{- $section := last . -}}
 {{- range list "nodeSelector" "tolerations" "affinity" -}}
 {{- if get $section . }}{{ $_ := set $p . (get $section .) }}{{ end -}}

@@ -71,8 +71,8 @@ triton.startupProbe.reset: leaves the models {{ include "supersonic.triton.start
 triton.args: the shell keeps the signal to end from the server, which is killed after its grace period; put exec in front of the server's command
 {{- end }}
 {{- end }}
-{{- if and .Values.envoy.enabled (lt (int64 $t.drain.sleepSeconds) 36) }}
-triton.drain.sleepSeconds: under 36 a call may still go to a server that has ended, where DNS answers are kept for 30s and Envoy asks every 5s, got {{ int64 $t.drain.sleepSeconds }}
+{{- if and .Values.envoy.enabled (lt (int64 $t.drain.sleepSeconds) 33) }}
+triton.drain.sleepSeconds: under 33 a call may still go to a server that has ended, where the cluster keeps DNS answers for 30s and Envoy asks every second, got {{ int64 $t.drain.sleepSeconds }}
 {{- end }}
 {{- end -}}
 

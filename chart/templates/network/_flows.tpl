@@ -1,0 +1,72 @@
+{{- /*
+Who may reach which pods, when networkPolicy.enabled. A peer is one of the words
+below, or a list of networkPolicy:
+  envoy, triton, …   the release's own pods of that component
+  clients, scrapers, keda, viewers   what networkPolicy says; clients and viewers: anyone where it says nothing
+The kubelet, which probes pods from their own node, is never kept out.
+*/ -}}
+
+{{- /* Ports and peers by component, as YAML. */ -}}
+{{- define "supersonic.network.flows" -}}
+{{- $envoy := .Values.envoy.enabled -}}
+triton:
+  - {ports: [{{ include "supersonic.triton.port" (list . "grpc") }}], peers: [{{ ternary "envoy" "clients" $envoy }}]}
+  - {ports: [{{ include "supersonic.triton.port" (list . "metrics") }}], peers: [prometheus, scrapers]}
+{{- if $envoy }}
+envoy:
+  - {ports: [{{ include "supersonic.envoy.grpcTargetPort" . }}], peers: [clients, test]}
+  - {ports: [{{ include "supersonic.envoy.statsPort" . }}], peers: [prometheus, scrapers]}
+{{- end }}
+{{- if include "supersonic.prometheus.embedded" . }}
+prometheus:
+  - {ports: [http], peers: [keda, envoy, grafana, tempo, opentelemetry-collector, metrics-collector]}
+  {{- if .Values.prometheus.server.ingress.enabled }}
+  - {ports: [http], peers: [viewers]}
+  {{- end }}
+{{- end }}
+{{- if include "supersonic.network.runs" (list . "grafana") }}
+grafana:
+  - {ports: [http], peers: [viewers]}
+{{- end }}
+{{- if include "supersonic.network.runs" (list . "tempo") }}
+tempo:
+  - {ports: [otlp-grpc, otlp-http], peers: [opentelemetry-collector]}
+  - {ports: [http], peers: [grafana, prometheus, scrapers]}
+{{- end }}
+{{- if include "supersonic.network.runs" (list . "opentelemetry-collector") }}
+opentelemetry-collector:
+  - {ports: [otlp-grpc, otlp-http], peers: [envoy, triton]}
+  - {ports: [metrics], peers: [prometheus, scrapers]}
+{{- end }}
+{{- if include "supersonic.network.runs" (list . "metricsCollector") }}
+metrics-collector:
+  - {ports: [{{ int64 .Values.metricsCollector.port }}], peers: [viewers]}
+{{- end }}
+{{- end -}}
+
+{{- /* "true" where a part runs. Takes a list: the root context, the part's key in the values. */ -}}
+{{- define "supersonic.network.runs" -}}
+{{- if get (get (first .).Values (last .) | default dict) "enabled" }}true{{ end -}}
+{{- end -}}
+
+{{- /* One rule, as JSON. Takes a list: the root context, ports, peers. */ -}}
+{{- define "supersonic.network.rule" -}}
+{{- $root := first . -}}
+{{- $policy := $root.Values.networkPolicy -}}
+{{- $from := list -}}
+{{- $anyone := false -}}
+{{- range last . -}}
+{{- if has . (list "clients" "viewers" "scrapers" "keda") -}}
+{{- $from = concat $from (get $policy . | default list) -}}
+{{- if and (has . (list "clients" "viewers")) (not (get $policy .)) }}{{ $anyone = true }}{{ end -}}
+{{- else -}}
+{{- $labels := include "supersonic.labels.selector" (list $root .) | fromYaml -}}
+{{- $from = append $from (dict "podSelector" (dict "matchLabels" $labels)) -}}
+{{- end -}}
+{{- end -}}
+{{- $ports := list -}}
+{{- range index . 1 }}{{ $ports = append $ports (dict "port" . "protocol" "TCP") }}{{ end -}}
+{{- $rule := dict "ports" $ports -}}
+{{- if not $anyone }}{{ $_ := set $rule "from" $from }}{{ end -}}
+{{- toJson $rule -}}
+{{- end -}}

@@ -10,6 +10,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
   "scaling"
   "keda"
   "triton"
+  "network"
   "prometheus"
   "envoy"
 -}}

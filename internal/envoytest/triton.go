@@ -66,7 +66,7 @@ func (s *Triton) SetServing(serving bool) {
 	s.health.SetServingStatus("", state)
 }
 
-// Calls counts the calls of a method, those in progress too. Health checks aren't counted.
+// Calls counts the calls of a method, those in progress too.
 func (s *Triton) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,9 +85,18 @@ func (s *Triton) Up(t testing.TB) {
 	}
 	s.Addr, s.health = l.Addr().String(), health.NewServer()
 	s.server = grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(s.handle),
-		grpc.MaxRecvMsgSize(largestMessage), grpc.MaxConcurrentStreams(1<<20))
+		grpc.MaxRecvMsgSize(largestMessage), grpc.MaxConcurrentStreams(1<<20), grpc.UnaryInterceptor(s.countHealthCheck))
 	healthpb.RegisterHealthServer(s.server, s.health)
 	go func() { _ = s.server.Serve(l) }()
+}
+
+func (s *Triton) countHealthCheck(
+	ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler,
+) (any, error) {
+	s.mu.Lock()
+	s.calls[HealthCheck]++
+	s.mu.Unlock()
+	return next(ctx, request)
 }
 
 func (s *Triton) handle(_ any, stream grpc.ServerStream) error {

@@ -1,0 +1,216 @@
+package gatetest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/envoytest"
+	"github.com/fastmachinelearning/supersonic/internal/gatetest"
+	"github.com/fastmachinelearning/supersonic/internal/luatest"
+)
+
+// noServer runs the hold in front of a fleet of none.
+func noServer(t testing.TB, s luatest.Settings) *gatetest.Gate {
+	t.Helper()
+	g := gatetest.Start(t, s.With("hold.enabled", true).With("limiter.enabled", false))
+	g.Triton.Down()
+	envoytest.Await(t, 5*time.Second, "no healthy server", func() bool { return healthy(t, g) == 0 })
+	return g
+}
+
+func healthy(t testing.TB, g *gatetest.Gate) float64 {
+	return g.Value(t, "envoy_cluster_membership_healthy", "envoy_cluster_name", "triton_grpc_service")
+}
+
+// callMany makes calls at the same time, over clients of 100 calls each, and hands over their replies when all ended.
+func callMany(ctx context.Context, t testing.TB, g *gatetest.Gate, calls int) <-chan []envoytest.Reply {
+	t.Helper()
+	var clients []*envoytest.Client
+	for range (calls + 99) / 100 {
+		clients = append(clients, envoytest.Dial(t, g.Listener))
+	}
+	done := make(chan []envoytest.Reply, 1)
+	replies := make([]envoytest.Reply, calls)
+	go func() {
+		var wait sync.WaitGroup
+		for i := range calls {
+			wait.Go(func() { replies[i] = clients[i/100].Call(ctx, envoytest.RepositoryIndex, nil) })
+		}
+		wait.Wait()
+		done <- replies
+	}()
+	return done
+}
+
+func count(replies []envoytest.Reply) map[codes.Code]int {
+	counted := map[codes.Code]int{}
+	for _, r := range replies {
+		counted[r.Code]++
+	}
+	return counted
+}
+
+func awaitHeld(t testing.TB, g *gatetest.Gate, calls float64) {
+	t.Helper()
+	envoytest.Await(t, 10*time.Second, "held calls", func() bool {
+		return g.Value(t, "envoy_cluster_upstream_rq_active", "envoy_cluster_name", "gate_wait") >= calls
+	})
+}
+
+func TestHeldCallsAreReleased(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t))
+	done := callMany(t.Context(), t, g, 50)
+	awaitHeld(t, g, 50)
+	// Each probe that finds no server counts here, which wakes the fleet; the calls themselves do not.
+	envoytest.Await(t, 5*time.Second, "a wake-up signal", func() bool {
+		return g.Value(t, "envoy_cluster_upstream_cx_none_healthy", "envoy_cluster_name", "triton_grpc_service") >= 4
+	})
+	ready := time.Now()
+	g.Triton.Up(t)
+	if counted := count(<-done); counted[codes.OK] != 50 {
+		t.Errorf("ended with %v, want all OK", counted)
+	}
+	if took := time.Since(ready); took > 2*time.Second {
+		t.Errorf("released %s after the server was ready, want within 2 s", took)
+	}
+	if outcomes := g.Outcomes(t); outcomes["held"] != 50 || outcomes["allowed"] != 50 {
+		t.Errorf("outcomes %v, want 50 held and allowed", outcomes)
+	}
+	awaitIdle(t, g)
+}
+
+// The probes of a second do not grow with the calls that wait.
+func TestHeldCallsShareTheirProbes(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := callMany(ctx, t, g, 200)
+	awaitHeld(t, g, 200)
+	probes := func() float64 {
+		return g.Value(t, "envoy_cluster_upstream_cx_none_healthy", "envoy_cluster_name", "triton_grpc_service")
+	}
+	before, start := probes(), time.Now()
+	envoytest.Await(t, 5*time.Second, "ten probes", func() bool { return probes() >= before+10 })
+	if took := time.Since(start); took < 2*time.Second {
+		t.Errorf("ten probes took %s, want at most 4 a second", took)
+	}
+	cancel()
+	<-done
+}
+
+func TestHoldExpires(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t).With("hold.maxSeconds", 1.5))
+	r := g.Index(t.Context())
+	if r.Code != codes.Unavailable || r.Message != "no server became ready within 1.5 s" {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+	if r.Took < 1500*time.Millisecond || r.Took > 2200*time.Millisecond {
+		t.Errorf("ended after %s, want 1.5 s", r.Took)
+	}
+	if outcomes := g.Outcomes(t); outcomes["hold_expired"] != 1 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}
+
+func TestHoldIsLimited(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t).With("hold.maxCalls", 30.0))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	held := callMany(ctx, t, g, 30)
+	awaitHeld(t, g, 30)
+	for _, r := range <-callMany(t.Context(), t, g, 20) {
+		if r.Code != codes.Unavailable || r.Message != "no server is ready and too many calls wait for one" {
+			t.Errorf("a call above the limit: %v %q", r.Code, r.Message)
+		}
+	}
+	if outcomes := g.Outcomes(t); outcomes["hold_full"] != 20 {
+		t.Errorf("outcomes %v, want 20 hold_full", outcomes)
+	}
+	g.Triton.Up(t)
+	if counted := count(<-held); counted[codes.OK] != 30 {
+		t.Errorf("the held calls ended with %v, want all OK", counted)
+	}
+}
+
+// Clients that give up make room for others at once.
+func TestHeldClientsThatGoAwayLeaveNothing(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t).With("hold.maxCalls", 30.0))
+	ctx, cancel := context.WithCancel(t.Context())
+	held := callMany(ctx, t, g, 30)
+	awaitHeld(t, g, 30)
+	cancel()
+	if counted := count(<-held); counted[codes.Canceled] != 30 {
+		t.Errorf("ended with %v, want all cancelled", counted)
+	}
+	awaitIdle(t, g)
+	next := callMany(t.Context(), t, g, 30)
+	awaitHeld(t, g, 30)
+	g.Triton.Up(t)
+	if counted := count(<-next); counted[codes.OK] != 30 {
+		t.Errorf("the calls after them ended with %v, want all OK", counted)
+	}
+}
+
+func TestHeldCallKeepsItsDeadline(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	defer cancel()
+	if r := g.Index(ctx); r.Code != codes.DeadlineExceeded || r.Took > time.Second {
+		t.Errorf("%v after %s, want the client's deadline", r.Code, r.Took)
+	}
+	awaitIdle(t, g)
+}
+
+// Only guarded calls wait.
+func TestInferenceIsNotHeld(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t))
+	if r := g.Client.Call(t.Context(), envoytest.ModelInfer, nil); r.Code != codes.Unavailable || r.Took > time.Second {
+		t.Errorf("%v after %s, want UNAVAILABLE at once", r.Code, r.Took)
+	}
+}
+
+// A server that is up but does not serve yet is waited for.
+func TestHoldWaitsForAServingServer(t *testing.T) {
+	g := noServer(t, luatest.Defaults(t))
+	done := callMany(t.Context(), t, g, 1)
+	awaitHeld(t, g, 1)
+	g.Triton.Up(t)
+	g.Triton.SetServing(false)
+	calls := g.Triton.Calls(envoytest.HealthCheck)
+	envoytest.Await(t, 5*time.Second, "health checks", func() bool { return g.Triton.Calls(envoytest.HealthCheck) > calls+3 })
+	select {
+	case replies := <-done:
+		t.Errorf("released to a server that does not serve: %v", replies[0].Code)
+	default:
+	}
+	g.Triton.SetServing(true)
+	if counted := count(<-done); counted[codes.OK] != 1 {
+		t.Errorf("ended with %v, want OK", counted)
+	}
+}
+
+// With the gate on as well, a call that passes it is held, and a refused one is not.
+func TestGateComesBeforeTheHold(t *testing.T) {
+	g := gatetest.Start(t, luatest.Defaults(t).With("hold.enabled", true).With("limiter.cacheSeconds", 0.2))
+	g.Triton.Down()
+	envoytest.Await(t, 5*time.Second, "no healthy server", func() bool { return healthy(t, g) == 0 })
+	g.Prometheus.Set(envoytest.Sample("5"))
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Took > time.Second {
+		t.Errorf("load 5: %v after %s, want a refusal at once", r.Code, r.Took)
+	}
+	g.Prometheus.Set(envoytest.Sample("0"))
+	envoytest.Await(t, 3*time.Second, "a call that is not refused", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		return g.Index(ctx).Code == codes.DeadlineExceeded
+	})
+	done := callMany(t.Context(), t, g, 1)
+	awaitHeld(t, g, 1)
+	g.Triton.Up(t)
+	if counted := count(<-done); counted[codes.OK] != 1 {
+		t.Errorf("load 0: ended with %v, want OK", counted)
+	}
+}

@@ -1,0 +1,223 @@
+package gatetest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/envoytest"
+	"github.com/fastmachinelearning/supersonic/internal/gatetest"
+	"github.com/fastmachinelearning/supersonic/internal/luatest"
+)
+
+// settings have short times, so that what depends on them can be seen.
+func settings(t testing.TB) luatest.Settings {
+	t.Helper()
+	return luatest.Defaults(t).With("limiter.cacheSeconds", 0.2).With("limiter.timeoutSeconds", 0.2).
+		With("limiter.lastKnownSeconds", 2.0)
+}
+
+// awaitCode calls until a call ends with the code.
+func awaitCode(t *testing.T, g *gatetest.Gate, limit time.Duration, want codes.Code) {
+	t.Helper()
+	envoytest.Await(t, limit, fmt.Sprintf("a call that ends with %v", want), func() bool {
+		return g.Index(t.Context()).Code == want
+	})
+}
+
+var failures = map[string]func(*gatetest.Gate){
+	"slow": func(g *gatetest.Gate) {
+		slow := envoytest.Sample("1")
+		slow.Delay = 500 * time.Millisecond
+		g.Prometheus.Set(slow)
+	},
+	"hanging": func(g *gatetest.Gate) { g.Prometheus.Set(envoytest.Answer{Hang: true}) },
+	"down":    func(g *gatetest.Gate) { g.Prometheus.Down() },
+}
+
+// From the start: what the gate makes of a load that it never knew.
+func TestPrometheusFailsFromTheStart(t *testing.T) {
+	for failure, set := range failures {
+		for choice, want := range map[string]codes.Code{
+			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.OK,
+		} {
+			t.Run(failure+"-"+choice, func(t *testing.T) {
+				g := gatetest.Start(t, settings(t).With("limiter.unknownLoad", choice))
+				set(g)
+				first := g.Index(t.Context())
+				if first.Code != want || first.Took > 600*time.Millisecond {
+					t.Errorf("first call: %v %q after %s, want %v within the time of a query", first.Code, first.Message, first.Took, want)
+				}
+				next := g.Index(t.Context())
+				if next.Code != want || next.Took > 150*time.Millisecond {
+					t.Errorf("next call: %v after %s, want %v at once", next.Code, next.Took, want)
+				}
+			})
+		}
+	}
+}
+
+// While it runs: the gate keeps its verdict for a while, follows its choice, and resumes.
+func TestPrometheusFailsAndComesBack(t *testing.T) {
+	for failure, set := range failures {
+		for choice, want := range map[string]codes.Code{
+			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.ResourceExhausted,
+		} {
+			t.Run(failure+"-"+choice, func(t *testing.T) {
+				t.Parallel()
+				g := gatetest.Start(t, settings(t).With("limiter.unknownLoad", choice))
+				g.Prometheus.Set(envoytest.Sample("5"))
+				if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
+					t.Fatalf("load 5: %v", r.Code)
+				}
+				set(g)
+				awaitUnknown(t, g)
+				if r := g.Index(t.Context()); r.Code != want {
+					t.Errorf("load unknown: %v %q, want %v", r.Code, r.Message, want)
+				}
+				if choice == "last" {
+					awaitCode(t, g, 4*time.Second, codes.OK) // what was known is too old by then
+				}
+				if failure == "down" {
+					g.Prometheus.Up(t)
+				}
+				g.Prometheus.Set(envoytest.Sample("7"))
+				awaitMessage(t, g, "server load 7 is above 3, try again later")
+				g.Prometheus.Set(envoytest.Sample("1"))
+				awaitCode(t, g, time.Second, codes.OK)
+			})
+		}
+	}
+}
+
+// awaitUnknown calls until the last known load no longer counts as known: two queries' time.
+func awaitUnknown(t *testing.T, g *gatetest.Gate) {
+	t.Helper()
+	envoytest.Await(t, 5*time.Second, "an unknown load", func() bool {
+		g.Index(t.Context())
+		age := float64(time.Now().UnixMilli()) - g.Value(t, "envoy_http_lua_gate_at_ms")
+		return age > 1000
+	})
+}
+
+func awaitMessage(t *testing.T, g *gatetest.Gate, want string) {
+	t.Helper()
+	envoytest.Await(t, 2*time.Second, fmt.Sprintf("a refusal with %q", want), func() bool {
+		r := g.Index(t.Context())
+		return r.Code == codes.ResourceExhausted && r.Message == want
+	})
+}
+
+func TestRampRefusesAShare(t *testing.T) {
+	g := gatetest.Start(t, luatest.Defaults(t).With("limiter.ramp", 2.0).With("limiter.cacheSeconds", 60.0))
+	g.Prometheus.Set(envoytest.Sample("3.5")) // a quarter of the ramp
+	const calls = 2000
+	refused := 0
+	for range calls {
+		if g.Index(t.Context()).Code == codes.ResourceExhausted {
+			refused++
+		}
+	}
+	if refused < calls*20/100 || refused > calls*30/100 {
+		t.Errorf("%d of %d calls refused, want about a quarter", refused, calls)
+	}
+}
+
+// Neither more calls, nor more clients, nor more workers make more queries.
+func TestQueriesDoNotGrow(t *testing.T) {
+	g := gatetest.Start(t, luatest.Defaults(t).With("limiter.cacheSeconds", 60.0))
+	slow := envoytest.Sample("1")
+	slow.Delay = 50 * time.Millisecond
+	g.Prometheus.Set(slow)
+	var wait sync.WaitGroup
+	for range 40 {
+		client := envoytest.Dial(t, g.Listener)
+		for range 5 {
+			wait.Go(func() {
+				if r := client.Call(t.Context(), envoytest.RepositoryIndex, nil); r.Code != codes.OK {
+					t.Errorf("%v %q", r.Code, r.Message)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	if queries := len(g.Prometheus.Queries()); queries != 1 {
+		t.Errorf("%d queries for 200 calls of 40 clients within the cache time, want 1", queries)
+	}
+}
+
+// Clients that go away while they wait for the load leave the gate as it was.
+func TestClientGoesAwayWhileTheLoadIsRead(t *testing.T) {
+	g := gatetest.Start(t, luatest.Defaults(t))
+	slow := envoytest.Sample("5")
+	slow.Delay = 400 * time.Millisecond
+	g.Prometheus.Set(slow)
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
+		if r := g.Index(ctx); r.Code != codes.DeadlineExceeded {
+			t.Errorf("%v, want the client's own deadline", r.Code)
+		}
+		cancel()
+	}
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
+		t.Errorf("the call after them: %v, want the verdict that they started", r.Code)
+	}
+	if queries := len(g.Prometheus.Queries()); queries != 1 {
+		t.Errorf("%d queries, want 1", queries)
+	}
+	awaitIdle(t, g)
+}
+
+// awaitIdle waits until Envoy has no request left anywhere.
+func awaitIdle(t *testing.T, g *gatetest.Gate) {
+	t.Helper()
+	envoytest.Await(t, 3*time.Second, "no active request in Envoy", func() bool {
+		active, _ := g.Metrics(t).Sum("envoy_cluster_upstream_rq_active")
+		downstream, _ := g.Metrics(t).Sum("envoy_http_downstream_rq_active", "envoy_http_conn_manager_prefix", "ingress_grpc")
+		return active == 0 && downstream == 0
+	})
+}
+
+// A fault of the script follows the choice for an unknown load, and Envoy's own counter of faults stays 0.
+func TestFaultOfTheScript(t *testing.T) {
+	for fault, replacement := range map[string][2]string{
+		"nil":             {"local function judge(handle)\n", "local function judge(handle)\n  local _ = nil .. 1\n"},
+		"unknown-cluster": {"handle:httpCall(config.refresh_cluster,", "handle:httpCall(\"nowhere\","},
+	} {
+		for choice, want := range map[string]codes.Code{"open": codes.OK, "closed": codes.ResourceExhausted} {
+			t.Run(fault+"-"+choice, func(t *testing.T) {
+				s := luatest.Defaults(t).With("limiter.unknownLoad", choice)
+				s = s.With("filterText", strings.Replace(s["filterText"].(string), replacement[0], replacement[1], 1))
+				g := gatetest.Start(t, s)
+				if r := g.Index(t.Context()); r.Code != want {
+					t.Errorf("%v %q, want %v", r.Code, r.Message, want)
+				}
+				outcome := map[string]string{"open": "fault_allowed", "closed": "fault_refused"}[choice]
+				if n := g.Outcomes(t)[outcome]; n != 1 {
+					t.Errorf("outcomes %v, want 1 of %s", g.Outcomes(t), outcome)
+				}
+				if n := g.Value(t, "envoy_http_lua_gate_errors"); n != 0 {
+					t.Errorf("envoy counts %v faults", n)
+				}
+			})
+		}
+	}
+}
+
+// A fault while Prometheus is asked makes the load unknown.
+func TestFaultOfTheRefresh(t *testing.T) {
+	s := luatest.Defaults(t).With("limiter.unknownLoad", "closed")
+	s = s.With("filterText", strings.Replace(s["filterText"].(string), "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\",", 1))
+	g := gatetest.Start(t, s)
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Message != "the server load is unknown, try again later" {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+	if answers := g.Answers(t); answers["fault"] != 1 {
+		t.Errorf("answers %v, want 1 fault", answers)
+	}
+}

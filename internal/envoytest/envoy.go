@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +32,7 @@ const (
 // Options say how Envoy is started.
 type Options struct {
 	Bootstrap string            // YAML, as Envoy reads it
+	Merged    string            // YAML that Envoy merges into it, none if empty
 	Endpoints map[string]string // host:port by cluster, in place of the cluster's own endpoints
 	Workers   int               // worker threads; 0 means 2
 	Args      []string          // further arguments
@@ -50,9 +53,20 @@ func Start(t testing.TB, o Options) *Envoy {
 	t.Helper()
 	dir := t.TempDir()
 	admin := freeAddress(t)
-	bootstrap, err := rebind([]byte(o.Bootstrap), admin, o.Endpoints)
+	endpoints := maps.Clone(o.Endpoints)
+	bootstrap, err := rebind([]byte(o.Bootstrap), admin, endpoints)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o.Merged != "" {
+		merged, err := rebind([]byte(o.Merged), admin, endpoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Args = append(slices.Clone(o.Args), "--config-yaml", string(merged))
+	}
+	for name := range endpoints {
+		t.Fatalf("bootstrap: no cluster %q", name)
 	}
 	file := filepath.Join(dir, "bootstrap.yaml")
 	if err := os.WriteFile(file, bootstrap, 0o600); err != nil {

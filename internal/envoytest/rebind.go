@@ -10,7 +10,8 @@ import (
 )
 
 // rebind moves a bootstrap's admin to the given address and its TCP listeners to ports that the kernel chooses, and
-// replaces the endpoints of the named clusters. Endpoints that lead to the admin follow it.
+// replaces the endpoints of the named clusters, whose names it takes out of the map. Endpoints that lead to the admin
+// follow it.
 func rebind(bootstrap []byte, admin string, endpoints map[string]string) ([]byte, error) {
 	var root map[string]any
 	if err := yaml.Unmarshal(bootstrap, &root); err != nil {
@@ -40,14 +41,13 @@ func rebind(bootstrap []byte, admin string, endpoints map[string]string) ([]byte
 }
 
 func redirect(clusters []any, endpoints map[string]string) error {
-	found := map[string]bool{}
 	for _, c := range clusters {
 		name, _ := field(c, "name").(string)
 		to, ok := endpoints[name]
 		if !ok {
 			continue
 		}
-		found[name] = true
+		delete(endpoints, name)
 		address, err := socketAddress(to)
 		if err != nil {
 			return err
@@ -57,11 +57,6 @@ func redirect(clusters []any, endpoints map[string]string) error {
 			"endpoints": []any{map[string]any{
 				"lb_endpoints": []any{map[string]any{"endpoint": map[string]any{"address": address}}},
 			}},
-		}
-	}
-	for name := range endpoints {
-		if !found[name] {
-			return fmt.Errorf("bootstrap: no cluster %q", name)
 		}
 	}
 	return nil

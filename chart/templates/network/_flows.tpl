@@ -10,7 +10,7 @@ The kubelet, which probes pods from their own node, is never kept out.
 {{- define "supersonic.network.flows" -}}
 {{- $envoy := .Values.envoy.enabled -}}
 triton:
-  - {ports: [{{ include "supersonic.triton.port" (list . "grpc") }}], peers: [{{ ternary "envoy" "clients" $envoy }}]}
+  - {ports: [{{ include "supersonic.triton.port" (list . "grpc") }}], peers: [{{ ternary "envoy" "clients" $envoy }}, test]}
   - {ports: [{{ include "supersonic.triton.port" (list . "metrics") }}], peers: [prometheus, scrapers]}
 {{- if $envoy }}
 envoy:

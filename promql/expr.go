@@ -75,6 +75,7 @@ func call(name string, args ...parser.Expr) parser.Expr {
 func atLeast(e parser.Expr, least float64) parser.Expr { return call("clamp_min", e, number(least)) }
 
 func sum(e parser.Expr) parser.Expr   { return &parser.AggregateExpr{Op: parser.SUM, Expr: e} }
+func count(e parser.Expr) parser.Expr { return &parser.AggregateExpr{Op: parser.COUNT, Expr: e} }
 func maxOf(e parser.Expr) parser.Expr { return &parser.AggregateExpr{Op: parser.MAX, Expr: e} }
 
 func rate(e parser.Expr, over time.Duration) parser.Expr {

@@ -15,6 +15,13 @@ func ServingRequests(p Params) (Query, error) {
 	return compile(p, p.known(atLeast(orZero(p.serving()), 0)))
 }
 
+// TritonSeries counts what [ServingRequests] reads: one series for each model on
+// each replica. It answers with nothing where no Triton is scraped, or none
+// reports durations, while [ServingRequests] answers 0. Unit: series.
+func TritonSeries(p Params) (Query, error) {
+	return compile(p, count(p.triton(requestDuration)))
+}
+
 // HealthyReplicas is R before its floor of 1, the number of Triton endpoints
 // that Envoy routes to. Source: Envoy's membership_healthy. Unit: replicas.
 func HealthyReplicas(p Params) (Query, error) {

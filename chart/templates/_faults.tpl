@@ -13,6 +13,9 @@ the form `key: what must be, got value`. What is only worth saying goes into
   "network"
   "prometheus"
   "envoy"
+  "grafana"
+  "otel"
+  "collector"
 -}}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.faults" $part) $ }}
@@ -26,6 +29,8 @@ the form `key: what must be, got value`. What is only worth saying goes into
   "triton"
   "prometheus"
   "envoy"
+  "grafana"
+  "tempo"
 -}}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.advice" $part) $ }}

@@ -506,3 +506,235 @@ and
 {{- fail (printf "replicas %s and inFlight %s: no such query" .replicas .inFlight) -}}
 {{- end -}}
 {{- end -}}
+{{- define "supersonic.promql.inFlightRequests" -}}
+{{- if and (eq .replicas "windowed") (eq .inFlight "completed") -}}
+(
+        sum(
+          rate(
+            envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+          )
+        )
+      /
+        1000
+    or
+      vector(0)
+  )
+and
+  max(
+      avg_over_time(
+        envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+      )
+    and
+      envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+  )
+{{- else if and (eq .replicas "windowed") (eq .inFlight "larger") -}}
+(
+          sum(
+            rate(
+              envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+            )
+          )
+        /
+          1000
+      >
+        (
+            sum(
+                avg_over_time(
+                  envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+                )
+              and
+                envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+            )
+          or
+            vector(0)
+        )
+    or
+      (
+          sum(
+              avg_over_time(
+                envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+              )
+            and
+              envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+          )
+        or
+          vector(0)
+      )
+  )
+and
+  max(
+      avg_over_time(
+        envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+      )
+    and
+      envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+  )
+{{- else if and (eq .replicas "instant") (eq .inFlight "completed") -}}
+(
+        sum(
+          rate(
+            envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+          )
+        )
+      /
+        1000
+    or
+      vector(0)
+  )
+and
+  max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} })
+{{- else if and (eq .replicas "instant") (eq .inFlight "larger") -}}
+(
+          sum(
+            rate(
+              envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+            )
+          )
+        /
+          1000
+      >
+        (
+            sum(
+                avg_over_time(
+                  envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+                )
+              and
+                envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+            )
+          or
+            vector(0)
+        )
+    or
+      (
+          sum(
+              avg_over_time(
+                envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+              )
+            and
+              envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+          )
+        or
+          vector(0)
+      )
+  )
+and
+  max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} })
+{{- else -}}
+{{- fail (printf "replicas %s and inFlight %s: no such query" .replicas .inFlight) -}}
+{{- end -}}
+{{- end -}}
+{{- define "supersonic.promql.servingRequests" -}}
+{{- if and (eq .replicas "windowed") (eq .inFlight "completed") -}}
+clamp_min(
+        (
+            sum(rate(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+          -
+            sum(rate(nv_inference_queue_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+        )
+      /
+        1000000
+    or
+      vector(0),
+    0
+  )
+and
+  max(
+      avg_over_time(
+        envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+      )
+    and
+      envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+  )
+{{- else if and (eq .replicas "windowed") (eq .inFlight "larger") -}}
+clamp_min(
+        (
+            sum(rate(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+          -
+            sum(rate(nv_inference_queue_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+        )
+      /
+        1000000
+    or
+      vector(0),
+    0
+  )
+and
+  max(
+      avg_over_time(
+        envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+      )
+    and
+      envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+  )
+{{- else if and (eq .replicas "instant") (eq .inFlight "completed") -}}
+clamp_min(
+        (
+            sum(rate(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+          -
+            sum(rate(nv_inference_queue_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+        )
+      /
+        1000000
+    or
+      vector(0),
+    0
+  )
+and
+  max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} })
+{{- else if and (eq .replicas "instant") (eq .inFlight "larger") -}}
+clamp_min(
+        (
+            sum(rate(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+          -
+            sum(rate(nv_inference_queue_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))
+        )
+      /
+        1000000
+    or
+      vector(0),
+    0
+  )
+and
+  max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} })
+{{- else -}}
+{{- fail (printf "replicas %s and inFlight %s: no such query" .replicas .inFlight) -}}
+{{- end -}}
+{{- end -}}
+{{- define "supersonic.promql.healthyReplicas" -}}
+{{- if and (eq .replicas "windowed") (eq .inFlight "completed") -}}
+max(
+    avg_over_time(
+      envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+    )
+  and
+    envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+)
+{{- else if and (eq .replicas "windowed") (eq .inFlight "larger") -}}
+max(
+    avg_over_time(
+      envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]
+    )
+  and
+    envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }
+)
+{{- else if and (eq .replicas "instant") (eq .inFlight "completed") -}}
+max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} })
+{{- else if and (eq .replicas "instant") (eq .inFlight "larger") -}}
+max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} })
+{{- else -}}
+{{- fail (printf "replicas %s and inFlight %s: no such query" .replicas .inFlight) -}}
+{{- end -}}
+{{- end -}}
+{{- define "supersonic.promql.tritonSeries" -}}
+{{- if and (eq .replicas "windowed") (eq .inFlight "completed") -}}
+count(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} })
+{{- else if and (eq .replicas "windowed") (eq .inFlight "larger") -}}
+count(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} })
+{{- else if and (eq .replicas "instant") (eq .inFlight "completed") -}}
+count(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} })
+{{- else if and (eq .replicas "instant") (eq .inFlight "larger") -}}
+count(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} })
+{{- else -}}
+{{- fail (printf "replicas %s and inFlight %s: no such query" .replicas .inFlight) -}}
+{{- end -}}
+{{- end -}}

@@ -23,6 +23,10 @@ var queries = []struct {
 	{"neededReplicas", promql.NeededReplicas},
 	{"occupancyRatio", promql.OccupancyRatio},
 	{"wakeUp", promql.WakeUp},
+	{"inFlightRequests", promql.InFlightRequests},
+	{"servingRequests", promql.ServingRequests},
+	{"healthyReplicas", promql.HealthyReplicas},
+	{"tritonSeries", promql.TritonSeries},
 }
 
 // holes are stand-ins that no text of a query holds by chance, and the template
@@ -114,8 +118,10 @@ func withHoles(build func(promql.Params) (promql.Query, error), r promql.Replica
 	if strings.Contains(text, hole) || strings.Contains(text, "1h57m") {
 		return "", fmt.Errorf("a stand-in is left in %s", text)
 	}
-	if !strings.Contains(text, ".envoySelector") || strings.Contains(text, "nv_inference") != strings.Contains(text, "tritonMatchers") {
-		return "", fmt.Errorf("a stand-in was not found in %s", text)
+	for series, action := range map[string]string{"envoy_cluster_": ".envoySelector", "nv_inference_": "tritonMatchers"} {
+		if strings.Contains(text, series) != strings.Contains(text, action) {
+			return "", fmt.Errorf("a stand-in was not found in %s", text)
+		}
 	}
 	return text, nil
 }

@@ -35,9 +35,13 @@ func TestChartIsCurrent(t *testing.T) {
 
 // defines of the generated file, and what the library builds in their place.
 var defines = map[string]func(promql.Params) (promql.Query, error){
-	"neededReplicas": promql.NeededReplicas,
-	"occupancyRatio": promql.OccupancyRatio,
-	"wakeUp":         promql.WakeUp,
+	"neededReplicas":   promql.NeededReplicas,
+	"occupancyRatio":   promql.OccupancyRatio,
+	"wakeUp":           promql.WakeUp,
+	"inFlightRequests": promql.InFlightRequests,
+	"servingRequests":  promql.ServingRequests,
+	"healthyReplicas":  promql.HealthyReplicas,
+	"tritonSeries":     promql.TritonSeries,
 }
 
 // TestDefinesGiveTheLibrarysQueries runs each define without Helm.

@@ -140,15 +140,20 @@ func mustBe(path []string, vals any, what string) Fault {
 	return Fault{keyName(path), fmt.Sprintf("must be %s, got %s", what, shown(lookUp(vals, path)))}
 }
 
-// unknownKeys names each key that the chart does not know, and the one that
-// was probably meant.
+// unknownKeys names each key that the chart does not know, the one that was
+// probably meant, and what the schema's comment says of unknown ones.
 func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) Faults {
-	known, _ := s.at(e.SchemaURL)["properties"].(map[string]any)
+	part := s.at(e.SchemaURL)
+	known, _ := part["properties"].(map[string]any)
+	hint, _ := part["$comment"].(string)
 	var fs Faults
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		text := "unknown key"
 		if near := nearest(key, known); near != "" {
 			text += ", did you mean " + near + "?"
+		}
+		if hint != "" {
+			text += "; " + hint
 		}
 		fs = append(fs, Fault{keyName(append(slices.Clone(e.InstanceLocation), key)), text})
 	}

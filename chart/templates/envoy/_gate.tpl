@@ -23,7 +23,7 @@ fromJson, and needs nothing else:
   "statPrefix" "ingress_grpc"
   "directory" "/etc/envoy/gate" -}}
 {{- if .Values.envoy.rate_limiter.prometheus_based.enabled -}}
-{{- $_ := set $gate "query" (include "supersonic.scaling.occupancyRatio" .) -}}
+{{- $_ := set $gate "query" (include "supersonic.prometheus.gateQuery" .) -}}
 {{- $_ := set $gate "threshold" (include "supersonic.scaling.admissionThreshold" . | float64) -}}
 {{- $_ := set $gate "prometheus" (include "supersonic.prometheus.address" . | fromYaml) -}}
 {{- end -}}

@@ -1,6 +1,16 @@
 {{- /* "true" where something writes to the embedded Prometheus. */ -}}
 {{- define "supersonic.prometheus.remoteWrite" -}}
-{{- if has "web.enable-remote-write-receiver" .Values.prometheus.server.extraFlags -}}true{{- end -}}
+{{- $here := printf "%s/" (include "supersonic.prometheus.url" .) -}}
+{{- if has "web.enable-remote-write-receiver" .Values.prometheus.server.extraFlags -}}
+true
+{{- else if hasPrefix $here (include "supersonic.tempo.remoteWriteUrl" .) -}}
+true
+{{- else if (index .Values "opentelemetry-collector").enabled -}}
+{{- $exporters := (include "supersonic.otel.config" . | fromYaml).exporters -}}
+{{- range $name, $exporter := $exporters -}}
+{{- if hasPrefix $here (dig "endpoint" "" $exporter) }}true{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- /*

@@ -1,16 +1,27 @@
 {{- /* Faults of the section prometheus, and of consumers that have no Prometheus, one a line. */ -}}
 {{- define "supersonic.prometheus.faults" -}}
-{{- $root := . -}}
+{{- include "supersonic.prometheus.rulesFaults" . }}
 {{- if .Values.prometheus.external.enabled }}
 {{- include "supersonic.prometheus.externalFaults" . }}
 {{- else if .Values.prometheus.enabled }}
 {{- include "supersonic.prometheus.embeddedFaults" . }}
 {{- else }}
-{{- $consumers := dict "keda.enabled" .Values.keda.enabled "envoy.rate_limiter.prometheus_based.enabled" .Values.envoy.rate_limiter.prometheus_based.enabled }}
+{{- $consumers := dict "keda.enabled" .Values.keda.enabled "envoy.rate_limiter.prometheus_based.enabled" .Values.envoy.rate_limiter.prometheus_based.enabled "metricsCollector.enabled" .Values.metricsCollector.enabled }}
 {{- range $key, $on := $consumers }}
 {{- if $on }}
 {{ $key }}: needs a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
 {{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.rulesFaults" -}}
+{{- if .Values.prometheus.rules.gateReadsRecord }}
+{{- if not (include "supersonic.prometheus.rulesOn" .) }}
+prometheus.rules.gateReadsRecord: needs prometheus.rules.enabled, and the embedded Prometheus or prometheus.podMonitors.enabled
+{{- end }}
+{{- if not (include "supersonic.scaling.builtIn" .) }}
+prometheus.rules.gateReadsRecord: must be false with a serverLoadMetric, which is not recorded
 {{- end }}
 {{- end }}
 {{- end -}}

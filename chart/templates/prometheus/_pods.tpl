@@ -73,3 +73,25 @@ spec:
           {{- end }}
     {{- end }}
 {{- end -}}
+
+{{- /*
+A claim. Takes a dict: root, name and component of the object, volume (a section
+with size, accessModes), class.
+*/ -}}
+{{- define "supersonic.prometheus.claim" -}}
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: {{ include "supersonic.names.component" (list .root .name) }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "supersonic.labels.object" (list .root .component) | nindent 4 }}
+spec:
+  accessModes:
+    {{- toYaml .volume.accessModes | nindent 4 }}
+  {{- with .class }}
+  storageClassName: {{ quote . }}
+  {{- end }}
+  resources:
+    requests: {storage: {{ toJson .volume.size }}}
+{{- end -}}

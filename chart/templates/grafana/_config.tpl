@@ -1,0 +1,160 @@
+{{- /* The host that people reach Grafana under, or nothing. */ -}}
+{{- define "supersonic.grafana.hosts" -}}
+{{- $ingress := .Values.grafana.ingress -}}
+{{- default (list $ingress.hostName | compact) $ingress.hosts | toYaml -}}
+{{- end -}}
+
+{{- /*
+grafana.ini as a map: the chart's own with the user's over it. Without a Secret
+there is no administrator at all, and nobody can log in.
+*/ -}}
+{{- define "supersonic.grafana.ini" -}}
+{{- $secret := .Values.grafana.admin.existingSecret -}}
+{{- $security := dict "disable_initial_admin_creation" true -}}
+{{- if $secret -}}
+{{- $security = dict "admin_user" "$__file{/etc/grafana-admin/user}" "admin_password" "$__file{/etc/grafana-admin/password}" -}}
+{{- end -}}
+{{- $own := dict
+  "analytics" (dict "reporting_enabled" false "check_for_updates" false "check_for_plugin_updates" false)
+  "plugins" (dict "preinstall_disabled" true "plugin_admin_enabled" false)
+  "log" (dict "mode" "console")
+  "users" (dict "allow_sign_up" false)
+  "security" $security
+  "auth" (dict "disable_login_form" (empty $secret))
+  "auth.basic" (dict "enabled" (not (empty $secret)))
+  "dashboards" (dict "default_home_dashboard_path" "/var/lib/grafana/dashboards/default/default.json") -}}
+{{- $ini := mustMergeOverwrite $own (deepCopy (index .Values.grafana "grafana.ini")) -}}
+{{- $hosts := include "supersonic.grafana.hosts" . | fromYamlArray -}}
+{{- if and .Values.grafana.ingress.enabled $hosts (not $ini.server.root_url) -}}
+{{- $ingress := .Values.grafana.ingress -}}
+{{- $scheme := ternary "https" "http" (or (kindIs "invalid" $ingress.tls) (not (empty $ingress.tls))) -}}
+{{- $_ := set $ini.server "root_url" (printf "%s://%s%s" $scheme (first $hosts) $ingress.path) -}}
+{{- end -}}
+{{- toYaml $ini -}}
+{{- end -}}
+
+{{- /* The sections as text; an empty value is left to Grafana. */ -}}
+{{- define "supersonic.grafana.iniText" -}}
+{{- range $section, $keys := include "supersonic.grafana.ini" . | fromYaml }}
+[{{ $section }}]
+{{- range $key, $value := $keys }}
+{{- if ne (toString $value) "" }}
+{{ $key }} = {{ toString $value | replace "\n" " " }}
+{{- end }}
+{{- end }}
+{{ end }}
+{{- end -}}
+
+{{- /* Grafana would take a dollar sign for the name of a variable. */ -}}
+{{- define "supersonic.grafana.literal" -}}
+{{- toString . | replace "$" "$$" -}}
+{{- end -}}
+
+{{- /* Data sources as Grafana provisions them. */ -}}
+{{- define "supersonic.grafana.datasources" -}}
+{{- $own := index .Values.grafana.datasources "datasources.yaml" -}}
+{{- $all := list -}}
+{{- if get $own "datasources" -}}
+{{- range $own.datasources -}}
+{{- $all = append $all (merge (deepCopy .) (dict "uid" .name)) -}}
+{{- end -}}
+{{- else -}}
+{{- if include "supersonic.prometheus.available" . -}}
+{{- $all = append $all (include "supersonic.grafana.prometheus" . | fromYaml) -}}
+{{- end -}}
+{{- if .Values.tempo.enabled -}}
+{{- $all = append $all (dict "name" "tempo" "uid" "tempo" "type" "tempo" "access" "proxy" "editable" false
+  "url" (printf "http://%s:3100" (include "supersonic.names.component" (list . "tempo")))
+  "jsonData" (dict "serviceMap" (dict "datasourceUid" "prometheus") "nodeGraph" (dict "enabled" true))) -}}
+{{- end -}}
+{{- end -}}
+{{- dict "apiVersion" 1 "datasources" $all | toYaml -}}
+{{- end -}}
+
+{{- /* Prometheus as a data source; secrets are read from the mounted files. */ -}}
+{{- define "supersonic.grafana.prometheus" -}}
+{{- $a := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $json := dict "httpMethod" "POST" -}}
+{{- $secure := dict -}}
+{{- with include "supersonic.prometheus.scrapeInterval" . }}{{ $_ := set $json "timeInterval" . }}{{ end -}}
+{{- if $a.insecureSkipVerify }}{{ $_ := set $json "tlsSkipVerify" true }}{{ end -}}
+{{- if and $a.serverName (ne $a.serverName $a.host) }}{{ $_ := set $json "serverName" $a.serverName }}{{ end -}}
+{{- if $a.caFile -}}
+{{- $_ := set $json "tlsAuthWithCACert" true -}}
+{{- $_ := set $secure "tlsCACert" (printf "$__file{%s}" $a.caFile) -}}
+{{- end -}}
+{{- $n := 0 -}}
+{{- range $name, $value := $a.headers -}}
+{{- $n = add1 $n -}}
+{{- $_ := set $json (printf "httpHeaderName%d" $n) $name -}}
+{{- $_ := set $secure (printf "httpHeaderValue%d" $n) (include "supersonic.grafana.literal" $value) -}}
+{{- end -}}
+{{- $source := dict "name" "prometheus" "uid" "prometheus" "type" "prometheus" "access" "proxy" "isDefault" true "editable" false
+  "url" (include "supersonic.prometheus.url" .) -}}
+{{- if eq $a.auth.type "bearer" -}}
+{{- $n = add1 $n -}}
+{{- $_ := set $json (printf "httpHeaderName%d" $n) "Authorization" -}}
+{{- $_ := set $secure (printf "httpHeaderValue%d" $n) (printf "Bearer $__file{%s}" $a.auth.bearerFile) -}}
+{{- else if eq $a.auth.type "basic" -}}
+{{- $_ := set $source "basicAuth" true -}}
+{{- $_ := set $source "basicAuthUser" (printf "$__file{%s}" $a.auth.usernameFile) -}}
+{{- $_ := set $secure "basicAuthPassword" (printf "$__file{%s}" $a.auth.passwordFile) -}}
+{{- end -}}
+{{- $_ := set $source "jsonData" $json -}}
+{{- if $secure }}{{ $_ := set $source "secureJsonData" $secure }}{{ end -}}
+{{- toYaml $source -}}
+{{- end -}}
+
+{{- define "supersonic.grafana.providers" -}}
+{{- $own := index .Values.grafana.dashboardProviders "dashboardproviders.yaml" -}}
+{{- if get $own "providers" -}}
+{{- toYaml $own -}}
+{{- else -}}
+apiVersion: 1
+providers:
+  - name: default
+    orgId: 1
+    folder: ""
+    type: file
+    disableDeletion: true
+    editable: true
+    options: {path: /var/lib/grafana/dashboards/default}
+{{- end -}}
+{{- end -}}
+
+{{- define "supersonic.grafana.faults" -}}
+{{- $g := .Values.grafana -}}
+{{- if $g.enabled }}
+{{- if $g.adminPassword }}
+grafana.adminPassword: must be empty: put the password into a Secret and name it in grafana.admin.existingSecret
+{{- end }}
+{{- if not (has $g.adminUser (list "" "admin")) }}
+grafana.adminUser: must be empty: put the name into the Secret of grafana.admin.existingSecret, got {{ quote $g.adminUser }}
+{{- end }}
+{{- $anonymous := index $g "grafana.ini" "auth.anonymous" }}
+{{- if not (has $anonymous.org_role (list "Viewer" "Editor")) }}
+grafana.grafana.ini.auth.anonymous.org_role: must be Viewer or Editor, got {{ $anonymous.org_role }}
+{{- end }}
+{{- if and (not $anonymous.enabled) (not $g.admin.existingSecret) }}
+grafana.admin.existingSecret: must name a Secret where grafana.ini.auth.anonymous.enabled is false, or nobody can look
+{{- end }}
+{{- if not (or (include "supersonic.prometheus.available" .) (get (index $g.datasources "datasources.yaml") "datasources")) }}
+grafana.enabled: needs a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
+{{- end }}
+{{- $dashboards := include "supersonic.names.component" (list . "grafana-default-dashboard") }}
+{{- if not (has $g.dashboardsConfigMaps.default (list "" $dashboards)) }}
+grafana.dashboardsConfigMaps.default: must be empty, since the chart makes the ConfigMap {{ $dashboards }}, got {{ quote $g.dashboardsConfigMaps.default }}
+{{- end }}
+{{- if and $g.ingress.enabled (not (or $g.ingress.hosts $g.ingress.hostName)) }}
+grafana.ingress.hosts: must name a host, got none
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.grafana.advice" -}}
+{{- $g := .Values.grafana -}}
+{{- $anonymous := index $g "grafana.ini" "auth.anonymous" -}}
+{{- if and $g.enabled $anonymous.enabled (eq $anonymous.org_role "Editor") }}
+grafana.grafana.ini.auth.anonymous.org_role: whoever reaches Grafana can change its dashboards
+{{- end }}
+{{- end -}}

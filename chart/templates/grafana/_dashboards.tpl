@@ -1,0 +1,50 @@
+{{- /*
+A dashboard with the expressions of these values: a target that has the name of a
+query, or of a number of the values, gets its text here. The rest of the file
+stays as it is, placeholders of legends too. Takes a list: the root context, the
+file's name.
+*/ -}}
+{{- define "supersonic.grafana.dashboard" -}}
+{{- $exprs := include "supersonic.grafana.exprs" (first .) | fromYaml -}}
+{{- $dashboard := (first .).Files.Get (printf "files/dashboards/%s.json" (last .)) | fromJson -}}
+{{- range $panel := $dashboard.panels -}}
+{{- range $target := dig "targets" list $panel -}}
+{{- with get $exprs $target.refId }}{{ $_ := set $target "expr" . }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $instance := include "supersonic.names.instance" (first .) -}}
+{{- $namespace := (first .).Release.Namespace -}}
+{{- $current := dict "namespace" $namespace "release" $instance -}}
+{{- range $variable := $dashboard.templating.list -}}
+{{- with get $current $variable.name }}{{ $_ := set $variable "current" (dict "text" . "value" .) }}{{ end -}}
+{{- end -}}
+{{- /* Two releases may show theirs in one Grafana. */ -}}
+{{- $_ := set $dashboard "uid" (printf "%s-%s" $dashboard.uid (printf "%s/%s" $namespace $instance | sha256sum | trunc 8)) -}}
+{{- $_ := set $dashboard "title" (printf "%s: %s/%s" $dashboard.title $namespace $instance) -}}
+{{- toPrettyJson $dashboard -}}
+{{- end -}}
+
+{{- /* Expressions by the name of their target, for the release that the dashboard's variables pick. */ -}}
+{{- define "supersonic.grafana.exprs" -}}
+{{- $picked := "namespace=\"$namespace\",release=\"$release\"" -}}
+{{- $params := include "supersonic.scaling.params" . | fromYaml -}}
+{{- if not .Values.serverLoadSelector.envoy }}{{ $_ := set $params "envoySelector" $picked }}{{ end -}}
+{{- if not .Values.serverLoadSelector.triton }}{{ $_ := set $params "tritonSelector" $picked }}{{ end -}}
+{{- $exprs := dict -}}
+{{- range list "neededReplicas" "occupancyRatio" "wakeUp" "inFlightRequests" "servingRequests" "healthyReplicas" -}}
+{{- $_ := set $exprs . (include (printf "supersonic.promql.%s" .) $params) -}}
+{{- end -}}
+{{- $scaling := include "supersonic.scaling.scalingThreshold" . -}}
+{{- $metric := default $exprs.neededReplicas .Values.serverLoadMetric -}}
+{{- $_ := set $exprs "scalingMetric" $metric -}}
+{{- $_ := set $exprs "scalingThreshold" (printf "vector(%s)" $scaling) -}}
+{{- $_ := set $exprs "admissionThreshold" (printf "vector(%s)" (include "supersonic.scaling.admissionThreshold" .)) -}}
+{{- if not .Values.keda.enabled -}}
+{{- $_ := set $exprs "wantedReplicas" (printf "vector(%d)" (int .Values.triton.replicas)) -}}
+{{- else if eq .Values.keda.metricType "Value" -}}
+{{- $_ := set $exprs "wantedReplicas" (printf "clamp(ceil((%s) * on () (%s) / %s), %d, %d)" $metric $exprs.healthyReplicas $scaling (int .Values.keda.minReplicaCount) (int .Values.keda.maxReplicaCount)) -}}
+{{- else -}}
+{{- $_ := set $exprs "wantedReplicas" (printf "clamp(ceil((%s) / %s), %d, %d)" $metric $scaling (int .Values.keda.minReplicaCount) (int .Values.keda.maxReplicaCount)) -}}
+{{- end -}}
+{{- toYaml $exprs -}}
+{{- end -}}

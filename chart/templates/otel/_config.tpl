@@ -1,0 +1,124 @@
+{{- /*
+The collector's configuration: the chart's own with the user's config over it,
+map by map. An exporter whose endpoint neither names is left out, of the
+pipelines too.
+*/ -}}
+{{- define "supersonic.otel.config" -}}
+{{- $config := include "supersonic.otel.defaults" . | fromYaml -}}
+{{- $config = mustMergeOverwrite $config (deepCopy (index .Values "opentelemetry-collector" "config")) -}}
+{{- $idle := list -}}
+{{- range $name, $exporter := $config.exporters -}}
+{{- if and (kindIs "map" $exporter) (hasKey $exporter "endpoint") -}}
+{{- if not $exporter.endpoint }}{{ $idle = append $idle $name }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- range $idle }}{{ $_ := unset $config.exporters . }}{{ end -}}
+{{- $pipelines := $config.service.pipelines -}}
+{{- range $name, $pipeline := $pipelines -}}
+{{- include "supersonic.otel.leaveOut" (list $pipelines $name $idle) -}}
+{{- end -}}
+{{- /* A connector that nothing reads from may not be written to. */ -}}
+{{- $read := list -}}
+{{- range $pipelines }}{{ $read = concat $read .receivers }}{{ end -}}
+{{- range $connector := keys $config.connectors | sortAlpha -}}
+{{- if not (has $connector $read) -}}
+{{- range $name, $pipeline := $pipelines -}}
+{{- include "supersonic.otel.leaveOut" (list $pipelines $name (list $connector)) -}}
+{{- end -}}
+{{- $_ := unset $config.connectors $connector -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{- /*
+Takes exporters out of a pipeline, and the pipeline where none is left. Takes a
+list: the pipelines, the name of one, the exporters' names.
+*/ -}}
+{{- define "supersonic.otel.leaveOut" -}}
+{{- $pipelines := first . -}}
+{{- $name := index . 1 -}}
+{{- $left := list -}}
+{{- range (get $pipelines $name).exporters }}{{ if not (has . (last $)) }}{{ $left = append $left . }}{{ end }}{{ end -}}
+{{- if $left }}{{ $_ := set (get $pipelines $name) "exporters" $left }}{{ else }}{{ $_ := unset $pipelines $name }}{{ end -}}
+{{- end -}}
+
+{{- define "supersonic.otel.faults" -}}
+{{- if (index .Values "opentelemetry-collector").enabled }}
+{{- if not (include "supersonic.otel.config" . | fromYaml).service.pipelines }}
+opentelemetry-collector.enabled: has nowhere to send to: set tempo.enabled, or an endpoint in opentelemetry-collector.config.exporters.otlp
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.otel.defaults" -}}
+{{- $tempo := "" -}}
+{{- if .Values.tempo.enabled }}{{ $tempo = include "supersonic.names.component" (list . "tempo") }}{{ end -}}
+receivers:
+  otlp:
+    protocols:
+      grpc: {endpoint: "0.0.0.0:4317"}
+      http: {endpoint: "0.0.0.0:4318"}
+exporters:
+  otlp:
+    endpoint: {{ if $tempo }}{{ printf "http://%s:4317" $tempo | quote }}{{ else }}""{{ end }}
+    tls: {insecure: true}
+  otlphttp:
+    endpoint: {{ if $tempo }}{{ printf "http://%s:4318" $tempo | quote }}{{ else }}""{{ end }}
+    tls: {insecure: true}
+  prometheusremotewrite:
+    endpoint: {{ if include "supersonic.prometheus.embedded" . }}{{ printf "%s/api/v1/write" (include "supersonic.prometheus.url" .) | quote }}{{ else }}""{{ end }}
+    target_info: {enabled: true}
+    external_labels:
+      release: {{ include "supersonic.names.instance" . | quote }}
+      namespace: {{ quote .Release.Namespace }}
+processors:
+  memory_limiter: {check_interval: 1s, limit_percentage: 80, spike_limit_percentage: 20}
+  batch: {}
+  transform:
+    trace_statements:
+      - context: resource
+        statements:
+          - set(attributes["service.name"], attributes["pod_name"]) where attributes["service.name"] == "triton-inference-server" and attributes["pod_name"] != nil
+      - context: span
+        statements:
+          - set(kind, SPAN_KIND_SERVER) where name != "ingress"
+          - set(kind, SPAN_KIND_CLIENT) where name == "ingress"
+connectors:
+  spanmetrics:
+    histogram:
+      explicit:
+        buckets: [100us, 1ms, 2ms, 6ms, 10ms, 100ms, 250ms]
+    dimensions:
+      - {name: http.method, default: GET}
+      - {name: http.status_code}
+    exemplars: {enabled: true}
+    exclude_dimensions: [status.code]
+    dimensions_cache_size: 1000
+    aggregation_temporality: AGGREGATION_TEMPORALITY_CUMULATIVE
+    metrics_flush_interval: 15s
+    metrics_expiration: 5m
+    events:
+      enabled: true
+      dimensions:
+        - {name: exception.type}
+        - {name: exception.message}
+    resource_metrics_key_attributes: [service.name, telemetry.sdk.language, telemetry.sdk.name]
+extensions:
+  health_check: {endpoint: "0.0.0.0:13133"}
+service:
+  extensions: [health_check]
+  telemetry:
+    metrics:
+      readers:
+        - pull: {exporter: {prometheus: {host: 0.0.0.0, port: 8888}}}
+  pipelines:
+    traces:
+      receivers: [otlp]
+      processors: [memory_limiter, transform, batch]
+      exporters: [otlp, spanmetrics]
+    metrics:
+      receivers: [spanmetrics]
+      processors: [memory_limiter, batch]
+      exporters: [prometheusremotewrite]
+{{- end -}}

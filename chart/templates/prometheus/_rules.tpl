@@ -1,0 +1,62 @@
+{{- /* "true" where the release's rules are evaluated: by the embedded Prometheus or by an operator's. */ -}}
+{{- define "supersonic.prometheus.rulesOn" -}}
+{{- if .Values.prometheus.rules.enabled -}}
+{{- if or (include "supersonic.prometheus.embedded" .) (include "supersonic.prometheus.operator" .) }}true{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* "true" where a Prometheus Operator is asked to scrape this release. */ -}}
+{{- define "supersonic.prometheus.operator" -}}
+{{- if and .Values.prometheus.podMonitors.enabled (not (include "supersonic.prometheus.embedded" .)) -}}true{{- end -}}
+{{- end -}}
+
+{{- /* Label matchers of what the rules record. */ -}}
+{{- define "supersonic.prometheus.recorded" -}}
+namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.instance" . | quote }}
+{{- end -}}
+
+{{- /* What the gate asks: the query, or the recorded ratio. */ -}}
+{{- define "supersonic.prometheus.gateQuery" -}}
+{{- if .Values.prometheus.rules.gateReadsRecord -}}
+supersonic:occupancy_ratio{ {{- include "supersonic.prometheus.recorded" . -}} }
+{{- else -}}
+{{- include "supersonic.scaling.occupancyRatio" . -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Takes a dict: root, name, expr. */ -}}
+{{- define "supersonic.prometheus.record" -}}
+- record: {{ .name }}
+  expr: |
+    {{- .expr | trim | nindent 4 }}
+  labels:
+    release: {{ include "supersonic.names.instance" .root | quote }}
+    namespace: {{ quote .root.Release.Namespace }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.rules" -}}
+{{- $root := . -}}
+{{- $params := include "supersonic.scaling.params" . | fromYaml -}}
+groups:
+  - name: supersonic-terms
+    rules:
+      {{- range $name, $query := dict
+        "supersonic:in_flight_requests" "inFlightRequests"
+        "supersonic:serving_requests" "servingRequests"
+        "supersonic:healthy_replicas" "healthyReplicas"
+        "supersonic:triton_series" "tritonSeries"
+        "supersonic:needed_replicas" "neededReplicas"
+        "supersonic:occupancy_ratio" "occupancyRatio"
+        "supersonic:calls_without_replica:rate" "wakeUp" }}
+      {{- include "supersonic.prometheus.record" (dict "root" $root "name" $name "expr" (include (printf "supersonic.promql.%s" $query) $params)) | nindent 6 }}
+      {{- end }}
+      {{- include "supersonic.prometheus.record" (dict "root" $root "name" "supersonic:requests:rate" "expr" (include "supersonic.prometheus.requestRate" $params)) | nindent 6 }}
+  - name: supersonic-alerts
+    rules:
+      {{- include "supersonic.prometheus.alerts" . | trim | nindent 6 }}
+{{- end -}}
+
+{{- /* Requests that Envoy sends to servers, a second. Takes the parameters of the queries. */ -}}
+{{- define "supersonic.prometheus.requestRate" -}}
+sum(rate(envoy_cluster_upstream_rq_total{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]))
+{{- end -}}

@@ -1,0 +1,157 @@
+// Package images writes container images from Go binaries, Debian packages and
+// Python wheels, without a container engine and without a registry.
+package images
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+)
+
+// A layer collects files into a tar stream. The first entry of a path stays.
+type layer struct {
+	w    *tar.Writer
+	seen map[string]bool
+}
+
+func newLayer(w io.Writer) *layer {
+	return &layer{w: tar.NewWriter(w), seen: map[string]bool{}}
+}
+
+// header writes an entry's header after those of its folders, and says whether
+// the entry is new. All belongs to root.
+func (l *layer) header(h *tar.Header) (bool, error) {
+	h.Name = strings.TrimPrefix(path.Clean("/"+h.Name), "/")
+	h.Uid, h.Gid, h.Uname, h.Gname = 0, 0, "", ""
+	if h.Name == "" || l.seen[h.Name] {
+		return false, nil
+	}
+	if parent := path.Dir(h.Name); parent != "." {
+		if err := l.dir(parent, 0o755); err != nil {
+			return false, err
+		}
+	}
+	l.seen[h.Name] = true
+	if h.Typeflag == tar.TypeDir {
+		h.Name += "/"
+	}
+	return true, l.w.WriteHeader(h)
+}
+
+func (l *layer) dir(name string, mode int64) error {
+	_, err := l.header(&tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode})
+	return err
+}
+
+func (l *layer) link(name, target string) error {
+	_, err := l.header(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777})
+	return err
+}
+
+func (l *layer) file(name string, mode, size int64, r io.Reader) error {
+	fresh, err := l.header(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: size})
+	if err != nil || !fresh {
+		return err
+	}
+	_, err = io.Copy(l.w, r)
+	return err
+}
+
+func (l *layer) text(name, text string) error {
+	return l.file(name, 0o644, int64(len(text)), strings.NewReader(text))
+}
+
+// binary adds a program from the machine.
+func (l *layer) binary(name, from string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return l.file(name, 0o755, info.Size(), f)
+}
+
+// deb adds what a Debian package installs, without documentation. Its scripts
+// do not run.
+func (l *layer) deb(file string) error {
+	cmd := exec.Command("dpkg-deb", "--fsys-tarfile", file)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := l.copy(tar.NewReader(out)); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", file, err), cmd.Wait())
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%s: %w: %s", file, err, stderr.String())
+	}
+	return nil
+}
+
+func (l *layer) copy(r *tar.Reader) error {
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(path.Clean("/"+h.Name), "/usr/share/") {
+			continue
+		}
+		if h.Typeflag == tar.TypeLink {
+			h.Linkname = strings.TrimPrefix(path.Clean("/"+h.Linkname), "/")
+		}
+		fresh, err := l.header(h)
+		if err != nil {
+			return err
+		}
+		if fresh && h.Typeflag == tar.TypeReg {
+			if _, err := io.Copy(l.w, r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// wheel adds the members of a Python wheel for which place returns a path.
+func (l *layer) wheel(file string, place func(member string) string) error {
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	defer z.Close()
+	for _, member := range z.File {
+		name := place(member.Name)
+		if name == "" || member.FileInfo().IsDir() {
+			continue
+		}
+		r, err := member.Open()
+		if err != nil {
+			return err
+		}
+		err = l.file(name, 0o755, int64(member.UncompressedSize64), r)
+		r.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", file, member.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// nodePackages are the Debian packages whose programs the node itself runs.
+// They are unpacked into the lab's folder, never installed on the machine.
+var nodePackages = []string{
+	"containerd", "runc", "containernetworking-plugins", "iptables", "libseccomp2", "libip4tc2",
+	"libip6tc2", "libmnl0", "libnetfilter-conntrack3", "libnfnetlink0", "libnftnl11", "libxtables12",
+}
+
+// aliases are the names that one multi-call binary of iptables answers to.
+var aliases = []string{
+	"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore",
+}
+
+// Host unpacks the node's own packages into a folder.
+func Host(ctx context.Context, cache, dir string) error {
+	mark := filepath.Join(dir, "complete")
+	if _, err := os.Stat(mark); err == nil {
+		return nil
+	}
+	for _, name := range nodePackages {
+		file, err := download(ctx, filepath.Join(cache, "debs"), name)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if err := execute(ctx, "", "dpkg-deb", "-x", file, dir); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+		return err
+	}
+	for _, name := range aliases {
+		link := filepath.Join(dir, "bin", name)
+		_ = os.Remove(link) // An earlier try may have come this far.
+		if err := os.Symlink(filepath.Join(dir, "usr/sbin/xtables-nft-multi"), link); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(mark, nil, 0o644)
+}
+
+// closure lists a Debian package and all that it depends on, as NAME=VERSION.
+func closure(ctx context.Context, names ...string) ([]string, error) {
+	args := append([]string{"-qq", "-o", "Dir::State::status=/dev/null", "--no-install-recommends",
+		"--print-uris", "install"}, names...)
+	out, err := exec.CommandContext(ctx, "apt-get", args...).Output()
+	if err != nil { // The lists may be missing on a fresh machine.
+		if err := execute(ctx, "", "apt-get", "update", "-qq"); err != nil {
+			return nil, err
+		}
+		if out, err = exec.CommandContext(ctx, "apt-get", args...).Output(); err != nil {
+			return nil, fmt.Errorf("apt-get: packages %s: %w", strings.Join(names, " "), err)
+		}
+	}
+	var all []string
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line) // 'URI' FILE SIZE CHECKSUM
+		if len(fields) < 3 {
+			continue
+		}
+		parts := strings.Split(fields[1], "_")
+		if len(parts) == 3 {
+			all = append(all, parts[0]+"="+strings.ReplaceAll(parts[1], "%3a", ":"))
+		}
+	}
+	return all, nil
+}
+
+// download fetches one Debian package, NAME or NAME=VERSION, and returns its file.
+func download(ctx context.Context, cache, spec string) (string, error) {
+	name, version, _ := strings.Cut(spec, "=")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	pattern := filepath.Join(cache, name+"_"+strings.ReplaceAll(version, ":", "%3a")+"_*.deb")
+	if version == "" {
+		pattern = filepath.Join(cache, name+"_*.deb")
+	}
+	if have, err := filepath.Glob(pattern); err != nil || len(have) > 0 {
+		return first(have), err
+	}
+	err := execute(ctx, cache, "apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", spec)
+	if err != nil {
+		if err := execute(ctx, "", "apt-get", "update", "-qq"); err != nil {
+			return "", err
+		}
+		if err := execute(ctx, cache, "apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", spec); err != nil {
+			return "", err
+		}
+	}
+	have, err := filepath.Glob(pattern)
+	if err == nil && len(have) == 0 {
+		err = fmt.Errorf("apt-get download %s: no such file %s", spec, pattern)
+	}
+	return first(have), err
+}
+
+func first(files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
+	return files[0]
+}
+
+// wheel fetches a Python wheel, NAME==VERSION, for CPython 3.11, and returns its file.
+func wheel(ctx context.Context, cache, spec string) (string, error) {
+	name, version, _ := strings.Cut(spec, "==")
+	dir := filepath.Join(cache, "wheels")
+	pattern := filepath.Join(dir, strings.ReplaceAll(name, "-", "_")+"-"+version+"-*.whl")
+	have, err := filepath.Glob(pattern)
+	if err != nil || len(have) > 0 {
+		return first(have), err
+	}
+	err = execute(ctx, "", "python3", "-m", "pip", "-q", "download", "--no-deps", "--only-binary=:all:",
+		"--python-version=3.11", "--implementation=cp", "--abi=cp311", "--abi=none",
+		"--platform=manylinux_2_35_x86_64", "--platform=manylinux_2_31_x86_64", "--platform=manylinux_2_28_x86_64",
+		"-d", dir, spec)
+	if err != nil {
+		return "", err
+	}
+	if have, err = filepath.Glob(pattern); err == nil && len(have) == 0 {
+		err = fmt.Errorf("pip download %s: no such file %s", spec, pattern)
+	}
+	return first(have), err
+}
+
+// execute runs a command and puts its output into the error.
+func execute(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

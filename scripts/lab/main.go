@@ -1,0 +1,179 @@
+// Command lab runs a real Kubernetes node on this machine, with KEDA, and the
+// end-to-end scenarios of the chart in it. See docs/lab.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/build"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/images"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/node"
+)
+
+const usage = `lab runs a Kubernetes node on this machine and the chart's scenarios in it.
+
+Usage: go run . [-dir FOLDER] COMMAND
+
+  build              make the binaries and images that are missing
+  up                 build what is missing, start the node, install KEDA
+  down               end the node and remove what it made (binaries and images stay)
+  status             say what runs
+  exec COMMAND ...   run a command inside, as in: go run . exec kubectl get pods -A
+
+Exit codes: 0, 1 for a fault, 2 for wrong usage, 3 when the machine cannot run it.
+`
+
+// errLacks means that the machine cannot run the node.
+var errLacks = errors.New("this machine cannot run the lab")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(code(run(ctx, os.Args[1:])))
+}
+
+// code prints an error and turns it into an exit code.
+func code(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	case errors.Is(err, errLacks):
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		return 3
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(os.Stderr, "lab: %v\n\n%s", err, usage)
+		return 2
+	}
+	fmt.Fprintln(os.Stderr, "lab:", err)
+	return 1
+}
+
+var errUsage = errors.New("wrong usage")
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
+	dir := flags.String("dir", defaultDir(), "folder of the lab")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(*dir)
+	if err != nil {
+		return err
+	}
+	d := node.Dir(abs)
+	switch rest := flags.Args(); {
+	case len(rest) == 0:
+		return fmt.Errorf("%w: no command", errUsage)
+	case rest[0] == "exec" && len(rest) > 1:
+		return interactive(d.Command(ctx, rest[1], rest[2:]...))
+	case len(rest) > 1:
+		return fmt.Errorf("%w: %s takes no arguments", errUsage, rest[0])
+	default:
+		return command(ctx, d, rest[0])
+	}
+}
+
+func command(ctx context.Context, d node.Dir, name string) error {
+	switch name {
+	case "build":
+		_, err := prepare(ctx, d, sayer())
+		return err
+	case "up":
+		return up(ctx, d)
+	case "down":
+		return node.Down(ctx, d)
+	case "status":
+		return status(ctx, d)
+	case "spawn": // for up: starts process 1
+		return node.Spawn(d)
+	case "init": // process 1 inside
+		return node.Init(d)
+	}
+	return fmt.Errorf("%w: no command %q", errUsage, name)
+}
+
+// defaultDir is .lab at the top of the repository, or what LAB names.
+func defaultDir() string {
+	if dir := os.Getenv("LAB"); dir != "" {
+		return dir
+	}
+	out, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return ".lab"
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), ".lab")
+}
+
+func up(ctx context.Context, d node.Dir) error {
+	if lacks := node.Lacks(); len(lacks) > 0 {
+		return fmt.Errorf("%w, it lacks:\n  %s", errLacks, strings.Join(lacks, "\n  "))
+	}
+	say := sayer()
+	archives, err := prepare(ctx, d, say)
+	if err != nil {
+		return err
+	}
+	if err := node.Up(ctx, d, archives, say); err != nil {
+		return err
+	}
+	say("up; try: go run . exec kubectl get pods -A")
+	return nil
+}
+
+// sayer prints what goes on, with the seconds since the start.
+func sayer() func(string) {
+	begin := time.Now()
+	return func(what string) { fmt.Printf("%4.0fs %s\n", time.Since(begin).Seconds(), what) }
+}
+
+// prepare makes the binaries and images that are missing, and returns the
+// images' archives.
+func prepare(ctx context.Context, d node.Dir, say func(string)) ([]string, error) {
+	programs := build.Dir(d)
+	if err := programs.All(ctx, say); err != nil {
+		return nil, err
+	}
+	cache := filepath.Join(string(d), "cache")
+	if err := images.Host(ctx, cache, d.Host()); err != nil {
+		return nil, err
+	}
+	return images.Build(ctx, programs.File, cache, d.Images(), say)
+}
+
+func status(ctx context.Context, d node.Dir) error {
+	if !d.Running() {
+		fmt.Println("the lab is down")
+		return nil
+	}
+	all, err := d.Processes(ctx)
+	if err != nil {
+		return err
+	}
+	for name, p := range all {
+		what := fmt.Sprintf("runs as %d", p.Pid)
+		if p.Pid == 0 {
+			what = p.Exit + ", see " + d.Run("log", name+".log")
+		}
+		fmt.Printf("%-24s %s\n", name, what)
+	}
+	return interactive(d.Command(ctx, "kubectl", "get", "pods", "-A"))
+}
+
+func interactive(cmd *exec.Cmd) error {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
+}

@@ -165,7 +165,7 @@ func Module() (string, error) {
 
 // goTool runs the go command out of the way of others, and returns what it prints.
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", "15", "go"}, args...)...)
+	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", "10", "go"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	var stderr strings.Builder

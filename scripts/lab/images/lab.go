@@ -13,12 +13,12 @@ import (
 const (
 	Envoy  = "1.40.0"
 	Triton = "2.51.0" // in pytriton 0.7.0
-	numpy  = "2.4.6"
+	numpy  = "1.26.4"
 )
 
 // recipe is part of every archive's name: raise it when an image changes
 // though no version does.
-const recipe = "r1"
+const recipe = "r3"
 
 //go:embed model.py
 var model string
@@ -97,11 +97,11 @@ func debian(ctx context.Context, cache string, l *layer, names ...string) error 
 	if err != nil {
 		return err
 	}
-	for _, spec := range specs {
-		file, err := download(ctx, filepath.Join(cache, "debs"), spec)
-		if err != nil {
-			return err
-		}
+	files, err := download(ctx, filepath.Join(cache, "debs"), specs...)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
 		if err := l.deb(file); err != nil {
 			return err
 		}
@@ -127,8 +127,9 @@ func envoy(ctx context.Context, cache string, l *layer) error {
 }
 
 // triton is the server with its Python back end, on the CPU, and Models in /models.
+// The back end starts its processes with bash.
 func triton(ctx context.Context, cache string, l *layer) error {
-	if err := debian(ctx, cache, l, "dash", "coreutils", "libpython3.11", "libexpat1", "libstdc++6"); err != nil {
+	if err := debian(ctx, cache, l, "bash", "dash", "coreutils", "libpython3.11", "libexpat1", "libstdc++6"); err != nil {
 		return err
 	}
 	file, err := wheel(ctx, cache, "nvidia-pytriton==0.7.0")

@@ -27,14 +27,14 @@ func Host(ctx context.Context, cache, dir string) error {
 	if _, err := os.Stat(mark); err == nil {
 		return nil
 	}
-	for _, name := range nodePackages {
-		file, err := download(ctx, filepath.Join(cache, "debs"), name)
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+	files, err := download(ctx, filepath.Join(cache, "debs"), nodePackages...)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, file := range files {
 		if err := execute(ctx, "", "dpkg-deb", "-x", file, dir); err != nil {
 			return err
 		}
@@ -79,32 +79,52 @@ func closure(ctx context.Context, names ...string) ([]string, error) {
 	return all, nil
 }
 
-// download fetches one Debian package, NAME or NAME=VERSION, and returns its file.
-func download(ctx context.Context, cache, spec string) (string, error) {
-	name, version, _ := strings.Cut(spec, "=")
+// download fetches Debian packages, NAME or NAME=VERSION, that the cache lacks,
+// and returns their files.
+func download(ctx context.Context, cache string, specs ...string) ([]string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
+		return nil, err
 	}
-	pattern := filepath.Join(cache, name+"_"+strings.ReplaceAll(version, ":", "%3a")+"_*.deb")
-	if version == "" {
-		pattern = filepath.Join(cache, name+"_*.deb")
-	}
-	if have, err := filepath.Glob(pattern); err != nil || len(have) > 0 {
-		return first(have), err
-	}
-	err := execute(ctx, cache, "apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", spec)
-	if err != nil {
-		if err := execute(ctx, "", "apt-get", "update", "-qq"); err != nil {
-			return "", err
-		}
-		if err := execute(ctx, cache, "apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", spec); err != nil {
-			return "", err
+	var lacking []string
+	for _, spec := range specs {
+		if have, err := cached(cache, spec); err != nil {
+			return nil, err
+		} else if have == "" {
+			lacking = append(lacking, spec)
 		}
 	}
-	have, err := filepath.Glob(pattern)
-	if err == nil && len(have) == 0 {
-		err = fmt.Errorf("apt-get download %s: no such file %s", spec, pattern)
+	if len(lacking) > 0 {
+		args := append([]string{"-qq", "-o", "APT::Sandbox::User=root", "download"}, lacking...)
+		if err := execute(ctx, cache, "apt-get", args...); err != nil {
+			if err := execute(ctx, "", "apt-get", "update", "-qq"); err != nil {
+				return nil, err
+			}
+			if err := execute(ctx, cache, "apt-get", args...); err != nil {
+				return nil, err
+			}
+		}
 	}
+	files := make([]string, len(specs))
+	for i, spec := range specs {
+		var err error
+		if files[i], err = cached(cache, spec); err != nil {
+			return nil, err
+		}
+		if files[i] == "" {
+			return nil, fmt.Errorf("apt-get download %s: no such file in %s", spec, cache)
+		}
+	}
+	return files, nil
+}
+
+// cached is the file of a package in the cache, or empty.
+func cached(cache, spec string) (string, error) {
+	name, version, pinned := strings.Cut(spec, "=")
+	pattern := name + "_*.deb"
+	if pinned {
+		pattern = name + "_" + strings.ReplaceAll(version, ":", "%3a") + "_*.deb"
+	}
+	have, err := filepath.Glob(filepath.Join(cache, pattern))
 	return first(have), err
 }
 
@@ -127,6 +147,7 @@ func wheel(ctx context.Context, cache, spec string) (string, error) {
 	err = execute(ctx, "", "python3", "-m", "pip", "-q", "download", "--no-deps", "--only-binary=:all:",
 		"--python-version=3.11", "--implementation=cp", "--abi=cp311", "--abi=none",
 		"--platform=manylinux_2_35_x86_64", "--platform=manylinux_2_31_x86_64", "--platform=manylinux_2_28_x86_64",
+		"--platform=manylinux2014_x86_64",
 		"-d", dir, spec)
 	if err != nil {
 		return "", err

@@ -1,0 +1,45 @@
+# Each target is one command or one script; CI runs `make ci` and nothing else.
+FUZZTIME ?= 30s
+BENCH    ?= .
+# Packages with goroutines of ours, which are also tested under the race detector.
+RACE     ?=
+
+tool     = go tool -modfile=scripts/tools.mod
+goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/golden internal)))
+
+.DEFAULT_GOAL = help
+.PHONY: help build tools generate golden test bench fuzz lint verify ci
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/supersonic
+	go build -o bin/supersonic ./cmd/supersonic
+
+tools: ## install the real parts that tests run, into .tools or $SUPERSONIC_TOOLS
+	scripts/tools/install.sh
+
+generate: ## write the generated files
+	for dir in scripts/gen*/; do go run "./$$dir" || exit; done
+
+golden: ## rewrite the golden files, and show what changed
+	go test $(addprefix ./,$(goldens)) -update
+	git diff --stat
+
+test: ## run every test; needs `make tools` once
+	$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m ./...
+	$(if $(RACE),$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m -race $(RACE))
+
+bench: ## run the benchmarks that match BENCH
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: ## run each fuzz target for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+lint: ## check style, dead code, scripts and the Lua filter
+	scripts/lint.sh
+
+verify: ## check that the generated files are current
+	scripts/verify-generated.sh
+
+ci: lint verify test ## what CI runs

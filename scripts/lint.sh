@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Checks style, dead code, sizes, the scripts and the Lua filter, and names every fault before it fails.
+# Needs shellcheck and luacheck (Debian: apt-get install shellcheck lua-check).
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+status=0
+# check WHAT COMMAND...: a check fails if the command does, or prints anything on its output.
+check() {
+  local what=$1 said code
+  shift
+  said=$("$@")
+  code=$?
+  ((code)) || [[ $said ]] || return 0
+  printf 'lint: %s\n%s\n' "$what" "$said" >&2
+  status=1
+}
+tool() { go tool -modfile=scripts/tools.mod "$@"; }
+tracked() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
+
+sizes() {
+  tracked '*.go' | xargs -0 grep -L '^// Code generated .* DO NOT EDIT\.$' | xargs awk '
+    FNR == 1 && NR > 1 { file() }
+    { name = FILENAME; lines = FNR }
+    /^func / { start = FNR; function_ = $0 }
+    /^}/ && start { if (FNR - start >= 40 && name !~ /_test\.go$/) printf "%s:%d: %d lines, want at most 40: %s\n", name, start, FNR - start + 1, function_; start = 0 }
+    END { file() }
+    function file() { start = 0; if (lines > 300) printf "%s: %d lines, want at most 300\n", name, lines }'
+}
+
+# The project speaks of itself alone: no path of one machine, no address of a package registry.
+foreign() {
+  local words='(^|[^a-z])/work/|shared/[a-z-]+(\.md|/)|(design|occupancy|parity|envoy-facts|style|cases)\.md|BRIEF'
+  words+='|\((D[0-9]{1,2}|C[0-9]{1,2})\)|\bissue #?[0-9]+|\b(sub)?agents?\b.*\bsession'
+  words+='|proxy\.golang\.org|pypi\.org|pythonhosted|registry\.npmjs|crates\.io|deb\.debian\.org|repo1?\.maven'
+  tracked . ':!.ci' ':!scripts/lint.sh' | xargs -0 grep -nIE "$words"
+  git log --format='%h %s%n%b' | grep -E "$words"
+  return 0
+}
+
+check 'gofumpt: run go tool -modfile=scripts/tools.mod gofumpt -w .' tool gofumpt -l .
+check 'go vet' go vet ./...
+check staticcheck tool staticcheck ./...
+check 'deadcode: nothing calls' tool deadcode -test ./...
+check sizes sizes
+check 'words that belong to one machine' foreign
+# SC2016 and SC2317 know nothing of awk programs and of functions that are called by a name in a variable.
+check shellcheck xargs -0 -a <(tracked '*.sh' .ci/run) shellcheck --exclude=SC2016,SC2317
+check luacheck luacheck --quiet --no-color --config scripts/luacheck.lua chart/files
+exit "$status"

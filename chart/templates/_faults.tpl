@@ -7,6 +7,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
 {{- define "supersonic.faults" -}}
 {{- $parts := list
   "names"
+  "labels"
   "scaling"
   "keda"
   "triton"

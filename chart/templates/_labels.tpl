@@ -11,3 +11,14 @@ app.kubernetes.io/component: {{ last . }}
 app.kubernetes.io/managed-by: {{ (first .).Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" (first .).Chart.Name (first .).Chart.Version | replace "+" "_" }}
 {{- end -}}
+
+{{- /* Faults of labels that users give to pods, one a line. */ -}}
+{{- define "supersonic.labels.faults" -}}
+{{- range $part := list "triton" "envoy" }}
+{{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
+{{- if hasKey (get (get $.Values $part) "labels" | default dict) $label }}
+{{ $part }}.labels: must not set {{ $label }}, which selects the pods
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}

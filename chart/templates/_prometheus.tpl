@@ -129,7 +129,7 @@ one, or nothing where there are none. It is mounted as prometheus-client at
 {{- if eq $kind "embedded" -}}
 {{- .Values.prometheus.server.global.scrape_interval -}}
 {{- else if eq $kind "external" -}}
-{{- coalesce .Values.prometheus.external.scrapeInterval .Values.prometheus.podMonitors.interval -}}
+{{- coalesce .Values.prometheus.external.scrapeInterval .Values.prometheus.podMonitors.interval | default "" -}}
 {{- end -}}
 {{- end -}}
 

@@ -11,10 +11,8 @@
 {{- if gt (int64 $k.minReplicaCount) (int64 $k.maxReplicaCount) }}
 keda.minReplicaCount: must be at most keda.maxReplicaCount, {{ int64 $k.maxReplicaCount }}, got {{ int64 $k.minReplicaCount }}
 {{- end }}
-{{- if include "supersonic.keda.fallback" . }}
-{{- if gt (include "supersonic.keda.fallbackReplicas" . | int64) (int64 $k.maxReplicaCount) }}
-keda.fallback.replicas: must be at most keda.maxReplicaCount, {{ int64 $k.maxReplicaCount }}, got {{ include "supersonic.keda.fallbackReplicas" . }}
-{{- end }}
+{{- if gt (int64 $k.fallback.replicas) (int64 $k.maxReplicaCount) }}
+keda.fallback.replicas: must be at most keda.maxReplicaCount, {{ int64 $k.maxReplicaCount }}, got {{ int64 $k.fallback.replicas }}
 {{- end }}
 {{- if include "supersonic.keda.zero" . }}
 {{- if lt (include "supersonic.keda.cooldown" . | int64) (include "supersonic.keda.leastCooldown" . | int64) }}

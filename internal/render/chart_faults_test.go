@@ -1,0 +1,71 @@
+package render_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+)
+
+// Each file begins with the sentences that a user sees, as comments.
+func TestValuesThatContradictEachOtherAreRefused(t *testing.T) {
+	forEachCase(t, "testdata/faults/*.yaml", func(t *testing.T, values map[string]any) string {
+		_, err := render.Chart(loaded(t), values, inNamespace)
+		if err == nil {
+			t.Fatal("rendered, want faults")
+		}
+		return err.Error()
+	})
+}
+
+func TestValuesThatMayNotBeMeantAreAdvised(t *testing.T) {
+	forEachCase(t, "testdata/advice/*.yaml", func(t *testing.T, values map[string]any) string {
+		advice, err := render.Advice(loaded(t), values, inNamespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := render.Chart(loaded(t), values, inNamespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range advice {
+			if !strings.Contains(m.Notes(), a.Error()) {
+				t.Errorf("NOTES does not say %q", a)
+			}
+		}
+		return advice.Error()
+	})
+}
+
+// forEachCase compares what run says about each file's values with the comments at its top.
+func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]any) string) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: no cases: %v", pattern, err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for line := range strings.Lines(string(text)) {
+				sentence, ok := strings.CutPrefix(strings.TrimSpace(line), "# ")
+				if !ok {
+					break
+				}
+				want = append(want, sentence)
+			}
+			got := run(t, parsed(t, string(text)))
+			if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
+				t.Errorf("mismatch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

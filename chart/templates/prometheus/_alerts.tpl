@@ -39,11 +39,11 @@ text that Prometheus completes).
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicTritonNotScraped" "for" "5m" "severity" "warning"
   "expr" (printf "supersonic:healthy_replicas{%s} > 0\nunless\nsupersonic:triton_series{%s}" $recorded $recorded)
   "summary" "Servers run and none reports durations: the serving time is missing"
-  "description" "{{ $value }} servers are healthy, and no model's request time is known, so every request in flight counts as a replica. Look at Prometheus' targets for Triton's pods; a server started with counter_latencies=false, or one with no model loaded, reports none.") }}
+  "description" "{{ printf `%.3g` $value }} servers are healthy, and no model's request time is known, so every request in flight counts as a replica. Look at Prometheus' targets for Triton's pods; a server started with counter_latencies=false, or one with no model loaded, reports none.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWindowTooShort" "for" "5m" "severity" "warning"
   "expr" (printf "max(count_over_time(up{%s}[%s])) < 4" $params.envoySelector $params.rateInterval)
   "summary" "The rate interval holds fewer than 4 scrapes"
-  "description" (printf "%s holds {{ $value }} scrapes of Envoy: the load is noisy, and unknown below 2. Raise serverLoadRateInterval to 4 scrape intervals, or scrape more often." $params.rateInterval)) }}
+  "description" (printf "%s holds {{ printf `%%.3g` $value }} scrapes of Envoy: the load is noisy, and unknown below 2. Raise serverLoadRateInterval to 4 scrape intervals, or scrape more often." $params.rateInterval)) }}
 {{- end -}}
 
 {{- /* What the queries read says less than it should. */ -}}
@@ -53,11 +53,11 @@ text that Prometheus completes).
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicDecoupledBackEnd" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:in_flight_requests{%s} > 1\nand\nsupersonic:serving_requests{%s} / supersonic:in_flight_requests{%s} < 0.05" $recorded $recorded $recorded)
   "summary" "Requests are in flight and hardly any serving time is reported"
-  "description" "{{ $value }} requests are in flight and less than 5 % of that is serving time, as with decoupled back ends, which end their durations when they hand a request over: every request in flight counts as a replica. Use a metric of the back end's own in serverLoadMetric.") }}
+  "description" "{{ printf `%.3g` $value }} requests are in flight and less than 5 % of that is serving time, as with decoupled back ends, which end their durations when they hand a request over: every request in flight counts as a replica. Use a metric of the back end's own in serverLoadMetric.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestsTooShort" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:requests:rate{%s} > 10\nand\nsupersonic:in_flight_requests{%s} / supersonic:requests:rate{%s} < 0.001" $recorded $recorded $recorded)
   "summary" "Requests are shorter than Envoy's clock can tell"
-  "description" "{{ $value }} requests a second take less than 1 ms each, which Envoy's clock, of whole milliseconds, reads as about nothing: the fleet looks idle under any traffic. Set keda.minReplicaCount to what the traffic needs, or use a metric of your own in serverLoadMetric.") }}
+  "description" "{{ printf `%.3g` $value }} requests a second take less than 1 ms each, which Envoy's clock, of whole milliseconds, reads as about nothing: the fleet looks idle under any traffic. Set keda.minReplicaCount to what the traffic needs, or use a metric of your own in serverLoadMetric.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestsFail" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(nv_inference_request_failure{%s}[5m]))\n/\n(sum(rate(nv_inference_request_success{%s}[5m])) + sum(rate(nv_inference_request_failure{%s}[5m])))\n> 0.05" $params.tritonSelector $params.tritonSelector $params.tritonSelector)
   "summary" "More than 5 % of the requests fail in Triton"
@@ -73,23 +73,23 @@ text that Prometheus completes).
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWakingSlowly" "for" (printf "%ds" $budget) "severity" "critical"
   "expr" (printf "supersonic:calls_without_replica:rate{%s} > 0\nand\nsupersonic:healthy_replicas{%s} == 0" $recorded $recorded)
   "summary" "Calls find no server, and none becomes ready"
-  "description" "{{ $value | humanize }} calls a second find no server, for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled, pull their image, load their models; and at whether KEDA's ScaledObject is ready.") }}
+  "description" "{{ printf `%.3g` $value }} calls a second find no server, for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled, pull their image, load their models; and at whether KEDA's ScaledObject is ready.") }}
 {{- if .Values.keda.enabled }}
 {{- if include "supersonic.scaling.builtIn" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetAtMaximum" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:occupancy_ratio{%s} > %s\nand\nsupersonic:healthy_replicas{%s} >= %d" $recorded $threshold $recorded (int .Values.keda.maxReplicaCount))
   "summary" "The fleet is at its maximum and the load asks for more"
-  "description" (printf "The occupancy ratio is {{ $value | humanize }}, above %s, with all of keda.maxReplicaCount: %d servers. Raise the maximum, send less, or turn new clients away with envoy.rate_limiter.prometheus_based." $threshold (int .Values.keda.maxReplicaCount))) }}
+  "description" (printf "The occupancy ratio is {{ printf `%%.3g` $value }}, above %s, with all of keda.maxReplicaCount: %d servers. Raise the maximum, send less, or turn new clients away with envoy.rate_limiter.prometheus_based." $threshold (int .Values.keda.maxReplicaCount))) }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetTooSmall" "for" (printf "%ds" $budget) "severity" "warning"
   "expr" (printf "clamp(ceil(supersonic:needed_replicas{%s} / %s), %d, %d)\n> on (release, namespace)\nsupersonic:healthy_replicas{%s}" $recorded $threshold (int .Values.keda.minReplicaCount) (int .Values.keda.maxReplicaCount) $recorded)
   "summary" "Servers that the load needs do not become ready"
-  "description" "The load asks for {{ $value }} servers and fewer have been ready for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled (free GPUs, quota, taints), pull their image and load their models.") }}
+  "description" "The load asks for {{ printf `%.3g` $value }} servers and fewer have been ready for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled (free GPUs, quota, taints), pull their image and load their models.") }}
 {{- end }}
 {{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicPodsUnschedulable" "for" "5m" "severity" "warning"
   "expr" (printf "sum(kube_pod_status_unschedulable{namespace=%s,pod=~%s}) > 0" (quote .Release.Namespace) (printf "%s-.+" (include "supersonic.names.component" (list . "triton")) | quote))
   "summary" "Triton pods cannot be scheduled"
-  "description" "No node takes {{ $value }} of the Triton pods. kubectl describe pod says what they lack: GPUs, memory, a tolerated node. Needs kube-state-metrics.") }}
+  "description" "No node takes {{ printf `%.3g` $value }} of the Triton pods. kubectl describe pod says what they lack: GPUs, memory, a tolerated node. Needs kube-state-metrics.") }}
 {{- end -}}
 
 {{- define "supersonic.prometheus.gateAlerts" -}}
@@ -97,9 +97,9 @@ text that Prometheus completes).
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicGateRefusing" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(envoy_http_lua_gate_outcome{outcome=\"refused\",%s}[5m])) > 0" $params.envoySelector)
   "summary" "The gate turns clients away"
-  "description" "{{ $value | humanize }} calls a second are refused, since the load is above the admission threshold. That is its purpose while the fleet grows; if it goes on, the fleet is at its maximum or its servers do not become ready.") }}
+  "description" "{{ printf `%.3g` $value }} calls a second are refused, since the load is above the admission threshold. That is its purpose while the fleet grows; if it goes on, the fleet is at its maximum or its servers do not become ready.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicGateBlind" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(envoy_http_lua_gate_outcome{outcome=~\"(unknown|fault)_.+\",%s}[5m])) > 0" $params.envoySelector)
   "summary" "The gate does not know the load"
-  "description" "{{ $value | humanize }} calls a second are decided without a load, by envoy.rate_limiter.prometheus_based.unknownLoad. envoy_http_lua_gate_answer says what Prometheus answers: look at its address, its credentials and whether the query has an answer.") }}
+  "description" "{{ printf `%.3g` $value }} calls a second are decided without a load, by envoy.rate_limiter.prometheus_based.unknownLoad. envoy_http_lua_gate_answer says what Prometheus answers: look at its address, its credentials and whether the query has an answer.") }}
 {{- end -}}

@@ -1,0 +1,279 @@
+package render_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/tools"
+	"github.com/fastmachinelearning/supersonic/promql"
+)
+
+// watched are values under which the chart has every rule.
+const watched = `
+keda: {enabled: true, maxReplicaCount: 4}
+envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
+prometheus:
+  enabled: true
+  rules: {alertLabels: {team: inference}}
+opentelemetry-collector: {enabled: true}
+tempo: {enabled: true}
+`
+
+const prometheusConfigMap = "prometheus/configmap.yaml"
+
+// rule is one of Prometheus' rules, as the chart writes it.
+type rule struct {
+	Record, Alert, Expr, For string
+	Labels, Annotations      map[string]string
+}
+
+func rulesOf(t testing.TB, text string) []rule {
+	t.Helper()
+	var file struct{ Groups []struct{ Rules []rule } }
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		t.Fatal(err)
+	}
+	var rules []rule
+	for _, g := range file.Groups {
+		rules = append(rules, g.Rules...)
+	}
+	return rules
+}
+
+// promtool runs the real one in a folder.
+func promtool(t testing.TB, dir string, args ...string) {
+	t.Helper()
+	command := exec.Command(tools.Path(t, "promtool"), args...)
+	command.Dir = dir
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAlerts runs promtool's own unit tests, one file of testdata/alerts for each alert.
+func TestAlerts(t *testing.T) {
+	rules := data(t, rendered(t, watched), prometheusConfigMap, "rules.yml")
+	files, err := filepath.Glob("testdata/alerts/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fires, quiet := map[string]bool{}, map[string]bool{}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			write(t, dir, "rules.yml", rules)
+			write(t, dir, "case.yaml", string(text))
+			promtool(t, dir, "test", "rules", "case.yaml")
+			seen(t, text, fires, quiet)
+		})
+	}
+	for _, r := range rulesOf(t, rules) {
+		if r.Alert != "" && !(fires[r.Alert] && quiet[r.Alert]) {
+			t.Errorf("testdata/alerts: %s has a case that fires: %t, one that doesn't: %t", r.Alert, fires[r.Alert], quiet[r.Alert])
+		}
+	}
+}
+
+// seen notes which alerts a file of cases expects to fire, and which not to.
+func seen(t *testing.T, text []byte, fires, quiet map[string]bool) {
+	t.Helper()
+	var file struct {
+		Tests []struct {
+			Alerts []struct {
+				Name string           `json:"alertname"`
+				Want []map[string]any `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		}
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range file.Tests {
+		for _, a := range c.Alerts {
+			if len(a.Want) > 0 {
+				fires[a.Name] = true
+			} else {
+				quiet[a.Name] = true
+			}
+		}
+	}
+}
+
+func TestAlertsSayWhatToDo(t *testing.T) {
+	for _, r := range rulesOf(t, data(t, rendered(t, watched), prometheusConfigMap, "rules.yml")) {
+		if r.Alert == "" {
+			continue
+		}
+		if r.For == "" || r.Labels["severity"] == "" || r.Labels["team"] != "inference" || r.Labels["release"] != "sonic" ||
+			r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			t.Errorf("%s: for %q, labels %v, annotations %v", r.Alert, r.For, r.Labels, r.Annotations)
+		}
+	}
+}
+
+// recorded are the library's queries by the name that they are recorded under.
+var recorded = map[string]func(promql.Params) (promql.Query, error){
+	"supersonic:in_flight_requests":         promql.InFlightRequests,
+	"supersonic:serving_requests":           promql.ServingRequests,
+	"supersonic:healthy_replicas":           promql.HealthyReplicas,
+	"supersonic:triton_series":              promql.TritonSeries,
+	"supersonic:needed_replicas":            promql.NeededReplicas,
+	"supersonic:occupancy_ratio":            promql.OccupancyRatio,
+	"supersonic:calls_without_replica:rate": promql.WakeUp,
+}
+
+func TestRecordsAreTheLibrarysQueries(t *testing.T) {
+	values := watched + `
+serverLoadRateInterval: 90s
+serverLoadReplicas: instant
+serverLoadInFlight: larger
+serverLoadExcludeModels: [pipeline]
+`
+	p := promql.ForRelease("sonic", "cms")
+	p.RateInterval, p.Replicas, p.InFlight, p.ExcludeModels = 90*time.Second, promql.Instant, promql.Larger, []string{"pipeline"}
+	found := map[string]bool{}
+	for _, r := range rulesOf(t, data(t, rendered(t, values), prometheusConfigMap, "rules.yml")) {
+		build, ok := recorded[r.Record]
+		if !ok {
+			continue
+		}
+		found[r.Record] = true
+		want, err := build(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := promql.Parse(r.Expr)
+		if err != nil || !got.Equal(want) {
+			t.Errorf("%s records\n%s\nwant\n%s\n(%v)", r.Record, r.Expr, want, err)
+		}
+		if r.Labels["release"] != "sonic" || r.Labels["namespace"] != "cms" {
+			t.Errorf("%s has labels %v", r.Record, r.Labels)
+		}
+	}
+	for name := range recorded {
+		if !found[name] {
+			t.Errorf("%s is not recorded", name)
+		}
+	}
+}
+
+func TestGateReadsTheRecordWhereAsked(t *testing.T) {
+	m := rendered(t, watched+"serverLoadThreshold: 1.5\n")
+	direct, err := m.GateQuery()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := promql.OccupancyRatio(promql.ForRelease("sonic", "cms"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := promql.Parse(direct); err != nil || !got.Equal(want) {
+		t.Errorf("the gate asks\n%s\nwant\n%s (%v)", direct, want, err)
+	}
+	vals := parsed(t, watched)
+	vals["prometheus"].(map[string]any)["rules"] = map[string]any{"gateReadsRecord": true}
+	m, err = render.Chart(loaded(t), vals, inNamespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.GateQuery()
+	if want := `supersonic:occupancy_ratio{namespace="cms",release="sonic"}`; err != nil || strings.TrimSpace(got) != want {
+		t.Errorf("the gate asks %q, want %q (%v)", got, want, err)
+	}
+}
+
+// TestPrometheusAcceptsItsConfiguration checks what is rendered for each file of values that brings a Prometheus.
+func TestPrometheusAcceptsItsConfiguration(t *testing.T) {
+	cases := map[string]string{
+		"everything": watched,
+		"alertmanagers-and-small": `
+prometheus:
+  enabled: true
+  rules: {enabled: false}
+  server:
+    retentionSize: ""
+    alertmanagers: [{static_configs: [{targets: ["alertmanager:9093"]}]}]
+`,
+	}
+	files, err := filepath.Glob("../../values/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("values: %d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases[filepath.Base(file)] = string(text)
+	}
+	checked := 0
+	for name, values := range cases {
+		m := rendered(t, values)
+		if m[prometheusConfigMap] == "" {
+			continue
+		}
+		checked++
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			config := data(t, m, prometheusConfigMap, "prometheus.yml")
+			if strings.Contains(config, "rule_files") {
+				write(t, dir, "rules.yml", data(t, m, prometheusConfigMap, "rules.yml"))
+			}
+			write(t, dir, "prometheus.yml", strings.ReplaceAll(config, "/etc/prometheus/", dir+"/"))
+			promtool(t, dir, "check", "config", "--lint-fatal", "prometheus.yml")
+		})
+	}
+	if checked < 4 {
+		t.Errorf("%d configurations are checked, want those of 2 cases and at least 2 values files", checked)
+	}
+}
+
+// TestOperatorGetsTheSameRules holds that a Prometheus Operator's way and the embedded one record and alert alike.
+func TestOperatorGetsTheSameRules(t *testing.T) {
+	embedded := rulesOf(t, data(t, rendered(t, watched), prometheusConfigMap, "rules.yml"))
+	m := rendered(t, `
+keda: {enabled: true, maxReplicaCount: 4}
+envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
+prometheus:
+  external: {enabled: true, url: "http://prometheus-operated:9090"}
+  podMonitors: {enabled: true, labels: {release: stack}, interval: 15s}
+  rules: {labels: {role: alert-rules}, alertLabels: {team: inference}}
+`)
+	i := slices.IndexFunc(objects(t, m["prometheus/podmonitors.yaml"]), func(o map[string]any) bool { return o["kind"] == "PrometheusRule" })
+	if i < 0 {
+		t.Fatal("no PrometheusRule is rendered")
+	}
+	o := objects(t, m["prometheus/podmonitors.yaml"])[i]
+	spec, err := yaml.Marshal(o["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rulesOf(t, string(spec))
+	if len(got) != len(embedded) {
+		t.Errorf("the operator gets %d rules, the embedded Prometheus %d", len(got), len(embedded))
+	}
+	for i := range got {
+		if got[i].Record != embedded[i].Record || got[i].Alert != embedded[i].Alert || got[i].Expr != embedded[i].Expr {
+			t.Errorf("rule %d: %v, embedded %v", i, got[i], embedded[i])
+		}
+	}
+}

@@ -13,6 +13,10 @@ import (
 // DefaultRateInterval is the range of every rate and mean of [ForRelease].
 const DefaultRateInterval = time.Minute
 
+// maxRateInterval is far above use; Prometheus' parser reads intervals of more
+// than a hundred days with less than a millisecond's precision.
+const maxRateInterval = 30 * 24 * time.Hour
+
 // Replicas says how the number of healthy replicas is read.
 type Replicas string
 
@@ -80,6 +84,8 @@ func (p Params) Validate() error {
 	switch w := p.RateInterval; {
 	case w < time.Millisecond:
 		errs = append(errs, fault("rateInterval", "must be at least 1ms, got %s", w))
+	case w > maxRateInterval:
+		errs = append(errs, fault("rateInterval", "must be at most %s, got %s", maxRateInterval, w))
 	case w%time.Millisecond != 0:
 		errs = append(errs, fault("rateInterval", "must be whole milliseconds, got %s", w))
 	}

@@ -20,6 +20,8 @@ func TestParamsValidate(t *testing.T) {
 	}{
 		{"defaults", func(*promql.Params) {}, nil},
 		{"one-millisecond", func(p *promql.Params) { p.RateInterval = time.Millisecond }, nil},
+		{"thirty-days", func(p *promql.Params) { p.RateInterval = 720 * time.Hour }, nil},
+		{"more-than-thirty-days", func(p *promql.Params) { p.RateInterval = 720*time.Hour + time.Millisecond }, []string{"rateInterval: must be at most 720h0m0s, got 720h0m0.001s"}},
 		{"no-interval", func(p *promql.Params) { p.RateInterval = 0 }, []string{"rateInterval: must be at least 1ms, got 0s"}},
 		{"negative-interval", func(p *promql.Params) { p.RateInterval = -time.Minute }, []string{"rateInterval: must be at least 1ms, got -1m0s"}},
 		{"part-of-a-millisecond", func(p *promql.Params) { p.RateInterval += time.Microsecond }, []string{"rateInterval: must be whole milliseconds, got 1m0.000001s"}},

@@ -44,7 +44,13 @@ type Triton struct {
 // StartTriton runs a stub that serves.
 func StartTriton(t testing.TB) *Triton {
 	t.Helper()
-	s := &Triton{Addr: "127.0.0.1:0", calls: map[string]int{}}
+	return StartTritonAt(t, "127.0.0.1:0")
+}
+
+// StartTritonAt runs a stub that serves at an address of loopback.
+func StartTritonAt(t testing.TB, addr string) *Triton {
+	t.Helper()
+	s := &Triton{Addr: addr, calls: map[string]int{}}
 	s.Up(t)
 	t.Cleanup(s.Down)
 	return s

@@ -21,10 +21,10 @@ claims, caSecretName, caKey}. jwt_issuer and its neighbours are one of them, cal
 {{- range $auth.providers -}}
 {{- $uri := urlParse .jwksUri -}}
 {{- $port := regexFind ":[0-9]+$" $uri.host | trimPrefix ":" | default "443" -}}
-{{- $ca := .ca | default dict -}}
+{{- $ca := get . "ca" | default dict -}}
 {{- $providers = append $providers (dict "name" .name "cluster" (printf "auth_cluster_%s" .name) "issuer" .issuer
-  "audiences" (.audiences | default list) "uri" .jwksUri "host" $uri.hostname "port" (int64 $port)
-  "claims" (.claims | default list) "caSecretName" (get $ca "secretName") "caKey" (get $ca "key" | default "ca.crt")) -}}
+  "audiences" (get . "audiences" | default list) "uri" .jwksUri "host" $uri.hostname "port" (int64 $port)
+  "claims" (get . "claims" | default list) "caSecretName" (get $ca "secretName") "caKey" (get $ca "key" | default "ca.crt")) -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $providers -}}

@@ -8,7 +8,8 @@ being sent to a server that is known to be dead.
 - name: triton_grpc_service
   {{- include "supersonic.envoy.tritonEndpoints" (list . "triton_grpc_service") | nindent 2 }}
   {{- include "supersonic.envoy.loadBalancing" . | nindent 2 }}
-  common_lb_config: {healthy_panic_threshold: {value: 0}}
+  # Without a merge window a change of health counts at once, not up to a second after membership_healthy shows it.
+  common_lb_config: {healthy_panic_threshold: {value: 0}, update_merge_window: 0s}
   # A server that has left DNS gets no new calls, although it still answers.
   ignore_health_on_host_removal: true
   {{- with $envoy.healthCheck }}

@@ -1,0 +1,83 @@
+package dataplane
+
+import (
+	"crypto/tls"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/fastmachinelearning/supersonic/internal/envoytest"
+)
+
+func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
+	ca := newAuthority(t)
+	first, firstKey := ca.issue(t, "sonic.example.org", 10)
+	p := &Plane{Manifests: Render(t, `envoy: {tls: {enabled: true, secretName: certificate}}`), dir: t.TempDir()}
+	p.Triton, p.Prometheus = envoytest.StartTriton(t), envoytest.StartPrometheus(t)
+	p.mount(t, "tls", map[string]string{"tls.crt": first, "tls.key": firstKey})
+	p.Run(t, Options{})
+
+	if r := p.Client.Call(t.Context(), envoytest.ServerLive, nil); r.Code != codes.Unavailable {
+		t.Errorf("a call without TLS: %v, want Unavailable", r.Code)
+	}
+	creds := credentials.NewTLS(&tls.Config{RootCAs: ca.pool(), ServerName: "sonic.example.org"})
+	p.Client = envoytest.Dial(t, p.Addr(t, "listener_grpc"), grpc.WithTransportCredentials(creds))
+	if r := p.infer(t, codes.OK); r.Code != codes.OK {
+		t.Fatalf("a call with TLS: %v %s", r.Code, r.Message)
+	}
+	if got := p.serial(t, ca); got != 10 {
+		t.Fatalf("certificate: serial %d, want 10", got)
+	}
+	second, secondKey := ca.issue(t, "sonic.example.org", 11)
+	p.mount(t, "tls", map[string]string{"tls.crt": second, "tls.key": secondKey})
+	envoytest.Await(t, 10*time.Second, "the renewed certificate", func() bool { return p.serial(t, ca) == 11 })
+	if r := p.Client.Call(t.Context(), envoytest.ModelInfer, nil); r.Code != codes.OK {
+		t.Errorf("a call after the renewal: %v %s", r.Code, r.Message)
+	}
+}
+
+// serial is that of the certificate that Envoy shows.
+func (p *Plane) serial(t testing.TB, ca authority) int64 {
+	t.Helper()
+	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	conn, err := tls.DialWithDialer(dialer, "tcp", p.Addr(t, "listener_grpc"),
+		&tls.Config{RootCAs: ca.pool(), ServerName: "sonic.example.org", NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+}
+
+// mount replaces the files of a mounted Secret, as the kubelet does: by a symbolic link that is renamed.
+func (p *Plane) mount(t testing.TB, secret string, files map[string]string) {
+	t.Helper()
+	dir := filepath.Join(p.dir, "secrets", secret)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.MkdirTemp(dir, "..data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []error
+	for name, content := range files {
+		steps = append(steps, os.WriteFile(filepath.Join(data, name), []byte(content), 0o600))
+		if _, missing := os.Lstat(filepath.Join(dir, name)); missing != nil {
+			steps = append(steps, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
+		}
+	}
+	fresh := filepath.Join(dir, "..data_tmp")
+	steps = append(steps, os.Symlink(data, fresh), os.Rename(fresh, filepath.Join(dir, "..data")))
+	for _, err := range steps {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

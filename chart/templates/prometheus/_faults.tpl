@@ -1,6 +1,7 @@
 {{- /* Faults of the section prometheus, and of consumers that have no Prometheus, one a line. */ -}}
 {{- define "supersonic.prometheus.faults" -}}
 {{- include "supersonic.prometheus.rulesFaults" . }}
+{{- include "supersonic.prometheus.monitorFaults" . }}
 {{- if .Values.prometheus.external.enabled }}
 {{- include "supersonic.prometheus.externalFaults" . }}
 {{- else if .Values.prometheus.enabled }}
@@ -23,6 +24,18 @@ prometheus.rules.gateReadsRecord: needs prometheus.rules.enabled, and the embedd
 {{- if not (include "supersonic.scaling.builtIn" .) }}
 prometheus.rules.gateReadsRecord: must be false with a serverLoadMetric, which is not recorded
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.monitorFaults" -}}
+{{- $m := .Values.prometheus.podMonitors -}}
+{{- if and $m.enabled $m.interval $m.scrapeTimeout }}
+{{- if gt (include "supersonic.scaling.milliseconds" $m.scrapeTimeout | int64) (include "supersonic.scaling.milliseconds" $m.interval | int64) }}
+prometheus.podMonitors.scrapeTimeout: must be at most the interval, {{ $m.interval }}, got {{ $m.scrapeTimeout }}
+{{- end }}
+{{- end }}
+{{- if and $m.enabled .Values.prometheus.external.scrapeInterval $m.interval (ne $m.interval .Values.prometheus.external.scrapeInterval) }}
+prometheus.podMonitors.interval: must be prometheus.external.scrapeInterval, {{ .Values.prometheus.external.scrapeInterval }}, or empty, got {{ $m.interval }}
 {{- end }}
 {{- end -}}
 

@@ -1,7 +1,7 @@
 {{- /* What selects the pods of a component; never changes. Takes a list: the root context, the component. */ -}}
 {{- define "supersonic.labels.selector" -}}
 app.kubernetes.io/name: {{ (first .).Chart.Name }}
-app.kubernetes.io/instance: {{ include "supersonic.names.instance" (first .) }}
+app.kubernetes.io/instance: {{ include "supersonic.names.instance" (first .) | quote }}
 app.kubernetes.io/component: {{ last . }}
 {{- end -}}
 

@@ -14,7 +14,7 @@ that two long names never become one.
 {{- $component := last . -}}
 {{- $name := printf "%s-%s" $instance $component -}}
 {{- if gt (len $name) 63 -}}
-{{- $room := sub 63 (len $component) 10 | int -}}
+{{- $room := int (sub 53 (len $component)) -}}{{- /* beside two dashes and the digest */ -}}
 {{- $name = printf "%s-%s-%s" (trunc $room $instance | trimSuffix "-") (sha256sum $instance | trunc 8) $component -}}
 {{- end -}}
 {{- $name -}}

@@ -38,7 +38,7 @@ apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
   name: {{ include "supersonic.names.component" (list .root .name) }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ quote .root.Release.Namespace }}
   labels:
     {{- include "supersonic.labels.object" (list .root .component) | nindent 4 }}
   {{- with .ingress.annotations }}

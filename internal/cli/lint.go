@@ -174,7 +174,7 @@ func (l *lintFlags) print(all []findings, out io.Writer) error {
 			fmt.Fprintf(&b, "%s: advice: %s\n", found.File, a)
 		}
 		if len(found.Faults)+len(found.Advice) == 0 {
-			fmt.Fprintf(&b, "%s: nothing to say\n", found.File)
+			fmt.Fprintf(&b, "%s: ok\n", found.File)
 		}
 	}
 	_, err := io.WriteString(out, b.String())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,8 @@ const (
 // Run runs the command with the arguments after its name, and gives its exit
 // code. Results go to stdout, what is wrong goes to stderr.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// Helm's packages log what they put up with; what matters of it the schema refuses, in better words.
+	log.SetOutput(io.Discard)
 	root := newRootCmd()
 	root.SetArgs(args)
 	root.SetIn(stdin)

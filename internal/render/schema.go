@@ -42,7 +42,7 @@ func (s *schema) check(vals map[string]any) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	fs := slices.Compact(s.faults(invalid, vals))
+	fs := s.faults(invalid, vals)
 	slices.SortStableFunc(fs, func(a, b Fault) int { return strings.Compare(a.Key, b.Key) })
 	return Faults(slices.Compact(fs))
 }

@@ -2,7 +2,9 @@ package render
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -14,9 +16,6 @@ import (
 // faults turns a tree of validation errors into one fault for each key, in the
 // words of a user.
 func (s *schema) faults(e *jsonschema.ValidationError, vals any) Faults {
-	if f, ok := s.described(e, vals); ok {
-		return Faults{f}
-	}
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return s.alternatives(e, vals)
@@ -29,27 +28,6 @@ func (s *schema) faults(e *jsonschema.ValidationError, vals any) Faults {
 		return fs
 	}
 	return s.leaf(e, vals)
-}
-
-// described gives the fault of a value whose part of the schema says itself, in
-// its title, what it must be.
-func (s *schema) described(e *jsonschema.ValidationError, vals any) (Fault, bool) {
-	switch e.ErrorKind.(type) {
-	case *kind.AdditionalProperties, *kind.Required:
-		return Fault{}, false
-	}
-	title, _ := s.at(e.SchemaURL)["title"].(string)
-	if title == "" || deeper(e) {
-		return Fault{}, false
-	}
-	return mustBe(e.InstanceLocation, vals, title), true
-}
-
-// deeper says whether the error is about something inside its value.
-func deeper(e *jsonschema.ValidationError) bool {
-	return slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool {
-		return len(cause.InstanceLocation) > len(e.InstanceLocation) || deeper(cause)
-	})
 }
 
 // alternatives picks what to say where a value fits none of several schemas:
@@ -103,20 +81,20 @@ func (s *schema) leaf(e *jsonschema.ValidationError, vals any) Faults {
 	case *kind.Not, *kind.FalseSchema:
 		return Faults{{keyName(e.InstanceLocation), "must not be set to " + shown(lookUp(vals, e.InstanceLocation))}}
 	}
-	return Faults{mustBe(e.InstanceLocation, vals, limit(e.ErrorKind))}
+	return Faults{mustBe(e.InstanceLocation, vals, s.limit(e))}
 }
 
 // limit says what a bound of the schema asks for.
-func limit(k jsonschema.ErrorKind) string {
-	switch k := k.(type) {
+func (s *schema) limit(e *jsonschema.ValidationError) string {
+	switch k := e.ErrorKind.(type) {
 	case *kind.Minimum:
-		return "at least " + k.Want.RatString()
+		return "at least " + decimal(k.Want)
 	case *kind.Maximum:
-		return "at most " + k.Want.RatString()
+		return "at most " + decimal(k.Want)
 	case *kind.ExclusiveMinimum:
-		return "above " + k.Want.RatString()
+		return "above " + decimal(k.Want)
 	case *kind.ExclusiveMaximum:
-		return "below " + k.Want.RatString()
+		return "below " + decimal(k.Want)
 	case *kind.MinLength:
 		if k.Want == 1 {
 			return "a text that is not empty"
@@ -131,9 +109,17 @@ func limit(k jsonschema.ErrorKind) string {
 	case *kind.UniqueItems:
 		return "a list without doubles"
 	case *kind.Pattern:
+		if said, _ := s.at(e.SchemaURL)["description"].(string); said != "" {
+			return strings.ToLower(said[:1]) + said[1:]
+		}
 		return "a text that matches " + k.Want
 	}
-	return "valid (" + k.LocalizedString(message.NewPrinter(language.English)) + ")"
+	return "valid (" + e.ErrorKind.LocalizedString(message.NewPrinter(language.English)) + ")"
+}
+
+func decimal(r *big.Rat) string {
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
 func mustBe(path []string, vals any, what string) Fault {

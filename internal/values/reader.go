@@ -98,10 +98,11 @@ func (r *reader) query(key, text string) promql.Query {
 	return q
 }
 
-// selector sets s where the key is set and not empty.
+// selector sets s where the key holds any matcher; empty braces hold none.
 func (r *reader) selector(key string, s *promql.Selector) {
-	text := r.text(key)
-	if text == "" {
+	text := strings.TrimSpace(r.text(key))
+	inner := strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
+	if strings.TrimSpace(inner) == "" {
 		return
 	}
 	parsed, err := promql.ParseSelector(text)

@@ -63,6 +63,7 @@ func TestReadGivesParams(t *testing.T) {
 		{"own-selector", map[string]any{"serverLoadSelector": map[string]any{"envoy": `{job="envoy"}`, "triton": ""}}, func(p *promql.Params) {
 			p.Envoy = own
 		}},
+		{"empty-braces", map[string]any{"serverLoadSelector": map[string]any{"envoy": " { } ", "triton": ""}}, func(*promql.Params) {}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			want := defaults

@@ -1,0 +1,113 @@
+package render_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fastmachinelearning/supersonic/chart"
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/values"
+)
+
+const valuesDir = "../../values"
+
+// A valuesCase is one file of values/, which users pass with -f.
+type valuesCase struct {
+	name      string // geddes-cms for values-geddes-cms.yaml
+	file      string
+	release   string
+	namespace string
+	vals      map[string]any
+}
+
+// A values file names the release and namespace that its text is written for:
+// # release: sonic-a, namespace: cms
+var caseRelease = regexp.MustCompile(`(?m)^# release: ([^\s,]+)(?:, namespace: (\S+))?$`)
+
+func cases(t testing.TB) []valuesCase {
+	t.Helper()
+	files, err := filepath.Glob(valuesDir + "/values-*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no values files: %v", valuesDir, err)
+	}
+	var all []valuesCase
+	for _, file := range files {
+		user, err := render.Inputs{Files: []string{file}, Unique: true}.Merge()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "values-"), ".yaml")
+		c := valuesCase{name, file, "supersonic", "cms", user.Values}
+		if m := caseRelease.FindStringSubmatch(string(text)); m != nil {
+			c.release = m[1]
+			if m[2] != "" {
+				c.namespace = m[2]
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// forEachValuesFile runs a test for every values file, in parallel.
+func forEachValuesFile(t *testing.T, test func(*testing.T, valuesCase)) {
+	t.Helper()
+	for _, c := range cases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, c)
+		})
+	}
+}
+
+var embedded = sync.OnceValues(func() (*render.Loaded, error) {
+	c, err := render.Load(chart.FS())
+	if err == nil {
+		c.Metadata.Version = "0.0.0"
+	}
+	return c, err
+})
+
+// pinned is the chart of this module with a version that no release changes.
+func pinned(t testing.TB) *render.Loaded {
+	t.Helper()
+	c, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c valuesCase) options() render.Options {
+	return render.Options{Release: c.release, Namespace: c.namespace, KubeVersion: "1.34", Strict: true}
+}
+
+func (c valuesCase) manifests(t testing.TB) render.Manifests {
+	t.Helper()
+	m, err := render.Chart(pinned(t), c.vals, c.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (c valuesCase) scaling(t testing.TB) values.Scaling {
+	t.Helper()
+	all, err := render.Values(pinned(t), c.vals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := values.Read(all, c.release, c.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

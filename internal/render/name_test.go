@@ -1,0 +1,92 @@
+package render_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/schema"
+)
+
+// Every component, so that every name is made.
+func everything(t testing.TB) valuesCase {
+	t.Helper()
+	for _, c := range cases(t) {
+		if c.name == "minimal-full" {
+			return c
+		}
+	}
+	t.Fatal("no values/values-minimal-full.yaml")
+	return valuesCase{}
+}
+
+func TestReleaseNamesThatHelmAcceptsGiveValidManifests(t *testing.T) {
+	validator := schema.For(t, "1.34")
+	for _, name := range []string{
+		"a", "sonic-2", "x" + strings.Repeat("y", 52), strings.Repeat("long-name-", 5) + "abc", "true", "null", "no", "e1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := everything(t)
+			c.release = name
+			m := c.manifests(t)
+			delete(m, "NOTES.txt")
+			for _, err := range validator.Check(m) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) {
+	for _, name := range []string{"1-sonic", "sonic.v2", "7"} {
+		t.Run(name, func(t *testing.T) {
+			c := everything(t)
+			c.release = name
+			_, err := render.Chart(pinned(t), c.vals, c.options())
+			var faults render.Faults
+			if !errors.As(err, &faults) || len(faults) != 1 {
+				t.Fatalf("got %v, want one fault", err)
+			}
+			f := faults[0]
+			if f.Key != "release name" || !strings.Contains(f.Text, `got "`+name+`"`) || !strings.Contains(f.Text, "set nameOverride") {
+				t.Errorf("got %v, which does not name the release, the value and nameOverride", f)
+			}
+			c.vals = map[string]any{"nameOverride": "sonic"}
+			if _, err := render.Chart(pinned(t), c.vals, c.options()); err != nil {
+				t.Errorf("nameOverride is no way out: %v", err)
+			}
+		})
+	}
+}
+
+func TestReleaseNamesThatHelmRefusesAreRefused(t *testing.T) {
+	for _, name := range []string{"", "Sonic", "a_b", "-a", "a-", "a b", strings.Repeat("x", 54), "a\n"} {
+		_, err := render.Chart(pinned(t), nil, render.Options{Release: name, Namespace: "cms"})
+		var option *render.OptionError
+		if !errors.As(err, &option) || option.Option != "release name" {
+			t.Errorf("%q: got %v", name, err)
+		}
+	}
+}
+
+// Two releases in one namespace share nothing, however long and alike their names are.
+func TestReleasesInOneNamespaceShareNoObject(t *testing.T) {
+	stem := strings.Repeat("long-name-", 5)
+	seen := map[string]string{}
+	for _, release := range []string{stem + "abc", stem + "abd", "sonic", "sonic-envoy"} {
+		c := everything(t)
+		c.release = release
+		docs, err := render.Documents(pinned(t), c.vals, c.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range docs {
+			id := identity(t, d.Text)
+			if other, ok := seen[id]; ok && other != release {
+				t.Errorf("%s: made by %s and by %s", id, other, release)
+			}
+			seen[id] = release
+		}
+	}
+}

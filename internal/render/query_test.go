@@ -1,0 +1,145 @@
+package render_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/values"
+	"github.com/fastmachinelearning/supersonic/promql"
+)
+
+// on says whether a switch in a user's values, or else in the chart's, is set.
+func (c valuesCase) on(t testing.TB, path ...string) bool {
+	t.Helper()
+	all, err := render.Values(pinned(t), c.vals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var node any = all
+	for _, word := range path {
+		node = node.(map[string]any)[word]
+	}
+	return node == true
+}
+
+// same fails unless the chart's text is the library's query, as an expression,
+// and, for a metric of the user's own, as text too.
+func same(t *testing.T, what, text string, s values.Scaling, build func() (promql.Query, error)) {
+	t.Helper()
+	want, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := promql.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", what, err, text)
+	}
+	if !got.Equal(want) {
+		t.Errorf("%s: the chart asks\n%s\nand the library\n%s", what, got, want)
+	}
+	if s.Custom() && strings.TrimSpace(text) != strings.TrimSpace(want.String()) {
+		t.Errorf("%s: the chart changes the user's metric\n%s\nto\n%s", what, want, text)
+	}
+}
+
+func TestScaledObjectAsksTheLibrarysQuery(t *testing.T) {
+	tried := 0
+	for _, c := range cases(t) {
+		if !c.on(t, "keda", "enabled") {
+			continue
+		}
+		tried++
+		t.Run(c.name, func(t *testing.T) {
+			query, err := c.manifests(t).ScaledObjectQuery()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := c.scaling(t)
+			same(t, "ScaledObject", query, s, s.NeededReplicas)
+		})
+	}
+	if tried == 0 {
+		t.Error("no values file has keda.enabled")
+	}
+}
+
+func TestGateAsksTheLibrarysQuery(t *testing.T) {
+	tried := 0
+	for _, c := range cases(t) {
+		if !c.on(t, "envoy", "enabled") || !c.on(t, "envoy", "rate_limiter", "prometheus_based", "enabled") {
+			continue
+		}
+		tried++
+		t.Run(c.name, func(t *testing.T) {
+			query, err := c.manifests(t).GateQuery()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := c.scaling(t)
+			same(t, "gate", query, s, s.OccupancyRatio)
+		})
+	}
+	if tried == 0 {
+		t.Error("no values file has envoy.rate_limiter.prometheus_based.enabled")
+	}
+}
+
+// Every values file, whether it uses the queries or not: the chart's only place
+// that maps values to queries says what the library says.
+func TestScalingPartialIsTheLibrary(t *testing.T) {
+	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
+		s := c.scaling(t)
+		for define, build := range map[string]func() (promql.Query, error){
+			"supersonic.scaling.neededReplicas": s.NeededReplicas,
+			"supersonic.scaling.occupancyRatio": s.OccupancyRatio,
+			"supersonic.scaling.wakeUp":         func() (promql.Query, error) { return promql.WakeUp(s.Params) },
+		} {
+			text, err := render.Define(pinned(t), c.vals, c.options(), define)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(define, "wakeUp") {
+				same(t, define, text, values.Scaling{}, build)
+			} else {
+				same(t, define, text, s, build)
+			}
+		}
+	})
+}
+
+// What values can say about the queries, in combinations that no values file has.
+func TestScalingPartialIsTheLibraryForOtherValues(t *testing.T) {
+	for name, vals := range map[string]map[string]any{
+		"defaults":            {},
+		"name-override":       {"nameOverride": "other"},
+		"interval-in-seconds": {"serverLoadRateInterval": "90s"},
+		"instant-larger":      {"serverLoadReplicas": "instant", "serverLoadInFlight": "larger"},
+		"excluded-models":     {"serverLoadExcludeModels": []any{"ensemble", `a"b\c`, "x|y.*"}},
+		"own-selectors": {"serverLoadSelector": map[string]any{
+			"envoy": ` { job="envoy", pod=~"a|b" } `, "triton": `job!="x",`,
+		}},
+		"half-own-selectors": {"serverLoadSelector": map[string]any{"envoy": `job="}{"`}},
+		"empty-selectors":    {"serverLoadSelector": map[string]any{"envoy": "{}", "triton": " "}},
+		"own-metric":         {"serverLoadMetric": `max({__name__=~"a.*", x="{{ .Values.y }}"})`},
+		"thresholds":         {"serverLoadThreshold": 1.5, "serverAdmissionThreshold": 2.25},
+		"large-thresholds":   {"serverLoadThreshold": 2e6},
+		"own-metric-number":  {"serverLoadMetric": "up", "serverLoadThreshold": 1e7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := valuesCase{name: name, release: "sonic", namespace: "cms", vals: vals}
+			s := c.scaling(t)
+			for define, build := range map[string]func() (promql.Query, error){
+				"supersonic.scaling.neededReplicas": s.NeededReplicas,
+				"supersonic.scaling.occupancyRatio": s.OccupancyRatio,
+			} {
+				text, err := render.Define(pinned(t), c.vals, c.options(), define)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, define, text, s, build)
+			}
+			thresholds(t, c, s)
+		})
+	}
+}

@@ -37,6 +37,7 @@ type Triton struct {
 	mu     sync.Mutex
 	calls  map[string]int
 	delay  time.Duration
+	delays map[string]time.Duration // by method, in place of delay
 	server *grpc.Server
 	health *health.Server
 }
@@ -50,7 +51,7 @@ func StartTriton(t testing.TB) *Triton {
 // StartTritonAt runs a stub that serves at an address of loopback.
 func StartTritonAt(t testing.TB, addr string) *Triton {
 	t.Helper()
-	s := &Triton{Addr: addr, calls: map[string]int{}}
+	s := &Triton{Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}}
 	s.Up(t)
 	t.Cleanup(s.Down)
 	return s
@@ -61,6 +62,13 @@ func (s *Triton) SetDelay(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delay = d
+}
+
+// SetDelayOf sets how long each call of one method that follows takes, whatever the others take.
+func (s *Triton) SetDelayOf(method string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delays[method] = d
 }
 
 // SetServing sets what the server says of its health.
@@ -113,7 +121,10 @@ func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
 	}
 	s.mu.Lock()
 	s.calls[method]++
-	delay := s.delay
+	delay, own := s.delays[method]
+	if !own {
+		delay = s.delay
+	}
 	s.mu.Unlock()
 	var reply []byte
 	switch method {

@@ -80,8 +80,11 @@ port is in no Service, and the request carries a header.
                 - {name: ":method", string_match: {exact: GET}}
                 - {name: x-supersonic-drain, string_match: {exact: stop}}
               direct_response: {status: 200}
+              typed_per_filter_config:
+                envoy.filters.http.lua: {"@type": type.googleapis.com/envoy.config.route.v3.FilterConfig, config: {}}
         http_filters:
         - name: envoy.filters.http.lua
+          disabled: true
           typed_config:
             "@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
             stat_prefix: drain

@@ -1,0 +1,217 @@
+package dataplane
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/envoytest"
+)
+
+// A relay is the address of a Service: a new connection goes to where it points, an old one stays where it is.
+type relay struct {
+	addr   string
+	target atomic.Pointer[string]
+}
+
+func startRelay(t testing.TB, target string) *relay {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	r := &relay{addr: listener.Addr().String()}
+	r.target.Store(&target)
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go r.carry(client)
+		}
+	}()
+	return r
+}
+
+func (r *relay) carry(client net.Conn) {
+	server, err := net.Dial("tcp", *r.target.Load())
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	go func() {
+		_, _ = io.Copy(server, client)
+		_ = server.Close()
+	}()
+	_, _ = io.Copy(client, server)
+	_ = client.Close()
+}
+
+// load is a number of clients with a connection each, which call back to back; every fourth makes calls of 2 s.
+type load struct {
+	stop   chan struct{}
+	wait   sync.WaitGroup
+	mu     sync.Mutex
+	calls  int
+	failed []string
+}
+
+const longCall = 2 * time.Second
+
+func startLoad(t testing.TB, addr string, clients int) *load {
+	l := &load{stop: make(chan struct{})}
+	for i := range clients {
+		client := envoytest.Dial(t, addr)
+		l.wait.Go(func() { l.run(client, i%4 == 0) })
+	}
+	return l
+}
+
+func (l *load) run(client *envoytest.Client, long bool) {
+	method := envoytest.ModelInfer
+	if long {
+		method = envoytest.RepositoryIndex
+	}
+	for {
+		select {
+		case <-l.stop:
+			return
+		default:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		r := client.Call(ctx, method, nil)
+		cancel()
+		l.mu.Lock()
+		l.calls++
+		if r.Code != codes.OK {
+			l.failed = append(l.failed, fmt.Sprintf("%s after %s: %v %s", method, r.Took, r.Code, r.Message))
+		}
+		l.mu.Unlock()
+	}
+}
+
+// end stops the clients, each after its call, and fails the test for each call that failed.
+func (l *load) end(t testing.TB) {
+	t.Helper()
+	close(l.stop)
+	l.wait.Wait()
+	for _, text := range l.failed {
+		t.Errorf("a call failed: %s", text)
+	}
+	t.Logf("%d calls", l.calls)
+	if l.calls < 100 {
+		t.Errorf("%d calls prove nothing", l.calls)
+	}
+}
+
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls
+}
+
+// preStop does what the kubelet does before it sends SIGTERM.
+func (p *Plane) preStop(t testing.TB) {
+	t.Helper()
+	hook := p.Container(t).Lifecycle.PreStop
+	if hook.Sleep != nil {
+		time.Sleep(time.Duration(hook.Sleep.Seconds) * time.Second)
+		return
+	}
+	r, err := http.NewRequest(http.MethodGet, "http://"+p.Addr(t, hook.HTTPGet.Port.StrVal)+hook.HTTPGet.Path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hook.HTTPGet.HTTPHeaders {
+		r.Header.Set(h.Name, h.Value)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusOK || string(body) != "drained\n" {
+		t.Errorf("the hook: %d %q", response.StatusCode, body)
+	}
+}
+
+// A rolling restart of Envoy replaces one pod after the other; kube-proxy leaves old connections alone.
+func TestARollOfEnvoyFailsNoCall(t *testing.T) {
+	for name, values := range map[string]string{
+		"hook":  "envoy: {drain: {timeSeconds: 3}}",
+		"sleep": "envoy: {maxConnectionDuration: 2s, drain: {method: sleep, seconds: 6}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := Start(t, Options{Values: values})
+			old.Triton.SetDelayOf(envoytest.RepositoryIndex, longCall)
+			old.infer(t, codes.OK)
+			service := startRelay(t, old.Addr(t, "listener_grpc"))
+			clients := startLoad(t, service.addr, 16)
+			envoytest.Await(t, settle, "work", func() bool { return clients.count() > 200 })
+
+			fresh := *old
+			fresh.Run(t, Options{Values: values})
+			fresh.infer(t, codes.OK)
+			target := fresh.Addr(t, "listener_grpc")
+			service.target.Store(&target)
+			old.preStop(t)
+			if err := syscall.Kill(old.Pid, syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			before := clients.count()
+			envoytest.Await(t, settle, "work at the new Envoy", func() bool { return clients.count() > before+200 })
+			clients.end(t)
+		})
+	}
+}
+
+// Whoever reaches the port can't make Envoy shed its clients by accident, or do anything else.
+func TestDrainHookTakesOnlyTheKubeletsRequest(t *testing.T) {
+	p := Start(t, Options{})
+	for _, target := range []string{"/drain", "/", "/drain_listeners", "/quitquitquit", "/stats", "/ready"} {
+		for _, method := range []string{"GET", "POST"} {
+			if status, _ := request(t, p.Addr(t, "drain"), method, target); status != http.StatusNotFound {
+				t.Errorf("%s %s without the header: %d, want 404", method, target, status)
+			}
+		}
+	}
+}
+
+// A call that outlasts the drain is not waited for longer than the pod has.
+func TestDrainEndsInTimeAlthoughACallGoesOn(t *testing.T) {
+	p := Start(t, Options{Values: "envoy: {drain: {timeSeconds: 1, seconds: 3}}"})
+	p.infer(t, codes.OK)
+	p.Triton.SetDelay(time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go p.Client.Call(ctx, envoytest.ModelInfer, nil)
+	envoytest.Await(t, settle, "the call", func() bool {
+		return p.Value(t, "envoy_http_downstream_rq_active", "envoy_http_conn_manager_prefix", "ingress_grpc") == 1
+	})
+	start := time.Now()
+	r, err := http.NewRequest(http.MethodGet, "http://"+p.Addr(t, "drain")+"/drain", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("x-supersonic-drain", "stop")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	if took := time.Since(start); string(body) != "calls are left\n" || took < 3*time.Second || took > 5*time.Second {
+		t.Errorf("the hook: %q after %s, want \"calls are left\" after 3 s", body, took)
+	}
+}

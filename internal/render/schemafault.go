@@ -16,6 +16,9 @@ import (
 // faults turns a tree of validation errors into one fault for each key, in the
 // words of a user.
 func (s *schema) faults(e *jsonschema.ValidationError, vals any) Faults {
+	if f, ok := s.titled(e, vals); ok {
+		return Faults{f}
+	}
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return s.alternatives(e, vals)
@@ -28,6 +31,28 @@ func (s *schema) faults(e *jsonschema.ValidationError, vals any) Faults {
 		return fs
 	}
 	return s.leaf(e, vals)
+}
+
+// titled gives the fault of a value whose part of the schema says, in its title,
+// what the value must be.
+func (s *schema) titled(e *jsonschema.ValidationError, vals any) (Fault, bool) {
+	switch e.ErrorKind.(type) {
+	case *kind.AdditionalProperties, *kind.Required:
+		return Fault{}, false
+	}
+	title, _ := s.at(e.SchemaURL)["title"].(string)
+	if title == "" || len(e.InstanceLocation) == 0 || deeper(e) {
+		return Fault{}, false
+	}
+	return mustBe(e.InstanceLocation, vals, title), true
+}
+
+// deeper says whether the error is about something inside its value.
+func deeper(e *jsonschema.ValidationError) bool {
+	return slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool {
+		_, unknown := cause.ErrorKind.(*kind.AdditionalProperties)
+		return unknown || len(cause.InstanceLocation) > len(e.InstanceLocation) || deeper(cause)
+	})
 }
 
 // alternatives picks what to say where a value fits none of several schemas:
@@ -81,12 +106,12 @@ func (s *schema) leaf(e *jsonschema.ValidationError, vals any) Faults {
 	case *kind.Not, *kind.FalseSchema:
 		return Faults{{keyName(e.InstanceLocation), "must not be set to " + shown(lookUp(vals, e.InstanceLocation))}}
 	}
-	return Faults{mustBe(e.InstanceLocation, vals, s.limit(e))}
+	return Faults{mustBe(e.InstanceLocation, vals, limit(e.ErrorKind))}
 }
 
 // limit says what a bound of the schema asks for.
-func (s *schema) limit(e *jsonschema.ValidationError) string {
-	switch k := e.ErrorKind.(type) {
+func limit(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
 	case *kind.Minimum:
 		return "at least " + decimal(k.Want)
 	case *kind.Maximum:
@@ -109,12 +134,9 @@ func (s *schema) limit(e *jsonschema.ValidationError) string {
 	case *kind.UniqueItems:
 		return "a list without doubles"
 	case *kind.Pattern:
-		if said, _ := s.at(e.SchemaURL)["description"].(string); said != "" {
-			return strings.ToLower(said[:1]) + said[1:]
-		}
 		return "a text that matches " + k.Want
 	}
-	return "valid (" + e.ErrorKind.LocalizedString(message.NewPrinter(language.English)) + ")"
+	return "valid (" + k.LocalizedString(message.NewPrinter(language.English)) + ")"
 }
 
 func decimal(r *big.Rat) string {

@@ -1,3 +1,3 @@
 std = "luajit"
 max_line_length = 120
-files["chart/files/envoy-filter.lua"] = { read_globals = { "config" }, globals = { "envoy_on_request" } }
+files["chart/files"] = { read_globals = { "config" }, globals = { "envoy_on_request" } }

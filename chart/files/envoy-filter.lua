@@ -9,6 +9,7 @@
 --   unknown          "open", "closed" or "last": what an unknown load means; a fault of this script follows it too
 --   refresh_cluster  internal listener that runs this same filter, where the work that callers start is done
 --   wait_cluster     internal listener that answers after a delay; its circuit breaker limits the calls that wait
+--   spare_cluster    the same listener again, for calls that have waited already and lost their place to a new one
 --   load             nil when calls are not gated by load
 --     threshold         the load above which calls are refused
 --     ramp              0, or how far above the threshold the probability of refusal rises from 0 to 1
@@ -25,9 +26,10 @@
 --
 -- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
 -- refusal), at_ms (when the load was read), failed_ms (when a query last failed), ready_ms (until when servers count
--- as ready). Envoy drops a caller's coroutine when its client goes away, so callers never keep a lock: they start the
--- work detached, under leases that end by themselves (lease_ms, probe_ms), and look at the gauges.
--- A caller waits, for at most timeout_ms, only when the load is older than two queries' time and none failed since.
+-- as ready), full_ms (until when no further call may wait). Envoy drops a caller's coroutine when its client goes
+-- away, so callers never keep a lock: they start the work detached, under leases that end by themselves (lease_ms,
+-- probe_ms), and look at the gauges. A caller waits, for at most timeout_ms, only when the load is older than two
+-- queries' time and none failed since.
 
 local OUTCOMES = {
   "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call
@@ -41,6 +43,7 @@ local LOAD_PATH, PROBE_PATH = "/load", "/probe"
 local SLACK_MS = 200 -- what a lease adds to the timeout of its work
 local PROBE_TIMEOUT_MS = 1000
 local FIRST_PAUSE_MS = 5
+local FULL_MS = 250
 local FAULT_LOG_MS = 60000
 local CERTAIN = 1000000 -- refuse_ppm
 local LARGEST = 2 ^ 53
@@ -420,7 +423,7 @@ local function start(handle, path, timeout_ms)
 end
 
 -- Waits without holding up the worker; false when too many calls wait.
-local function pause(handle, ms)
+local function pause(handle, cluster, ms)
   local headers = {
     [":method"] = "GET",
     [":path"] = "/",
@@ -428,12 +431,28 @@ local function pause(handle, ms)
     ["x-envoy-fault-delay-request"] = string.format("%d", ms),
   }
   local options = { timeout_ms = ms + 5000, send_xff = false, trace_sampled = false }
-  return handle:httpCall(config.wait_cluster, headers, nil, options)[":status"] == "200"
+  return handle:httpCall(cluster, headers, nil, options)[":status"] == "200"
+end
+
+-- Like pause, for a call that waits already or not. Between two pauses a new call can take the place of one that
+-- waits already: that one goes on in the spare cluster, and no new call is let in meanwhile.
+local function keep_place(handle, waits_already, ms)
+  if not waits_already then
+    local left = get(handle, "full_ms") - handle:timestamp()
+    if left > 0 and left <= FULL_MS then
+      return false
+    end
+  end
+  if pause(handle, config.wait_cluster, ms) then
+    return true
+  end
+  set(handle, "full_ms", handle:timestamp() + FULL_MS)
+  return waits_already and pause(handle, config.spare_cluster, ms)
 end
 
 -- Looks again and again, at growing intervals; returns what look does, or "expired", or "full".
 local function await(handle, look, deadline, longest_pause)
-  local ms = FIRST_PAUSE_MS
+  local ms, waits_already = FIRST_PAUSE_MS, false
   while true do
     local seen = look(handle)
     if seen then
@@ -442,10 +461,10 @@ local function await(handle, look, deadline, longest_pause)
     local left = deadline - handle:timestamp()
     if left <= 0 then
       return "expired"
-    elseif not pause(handle, math.min(ms, left)) then
+    elseif not keep_place(handle, waits_already, math.min(ms, left)) then
       return "full"
     end
-    ms = math.min(2 * ms, longest_pause)
+    ms, waits_already = math.min(2 * ms, longest_pause), true
   end
 end
 

@@ -14,6 +14,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
   "network"
   "prometheus"
   "envoy"
+  "gate"
   "grafana"
   "otel"
   "collector"

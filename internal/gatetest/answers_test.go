@@ -13,7 +13,7 @@ import (
 
 // The same answers as in the interpreter, each by an Envoy that knows nothing before.
 func TestAnswers(t *testing.T) {
-	settings := luatest.Defaults(t)
+	settings := gatetest.Defaults()
 	g := gatetest.Start(t, settings)
 	for _, a := range luatest.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {

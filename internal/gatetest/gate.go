@@ -1,19 +1,64 @@
-// Package gatetest runs the gate, as the chart's templates render it, in the real Envoy.
+// Package gatetest runs the gate and the hold in the real Envoy, as the chart renders all of it.
 package gatetest
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"text/template"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/envoytest"
-	"github.com/fastmachinelearning/supersonic/internal/luatest"
+	"github.com/fastmachinelearning/supersonic/internal/render"
 )
+
+// Values are a user's values.
+type Values map[string]any
+
+// Defaults turn the gate on, in front of an external Prometheus without TLS. The threshold is 3.
+func Defaults() Values {
+	v := Values{}
+	for path, value := range map[string]any{
+		"envoy.rate_limiter.prometheus_based.enabled": true,
+		"prometheus.external.enabled":                 true,
+		"prometheus.external.url":                     "prometheus.test",
+		"prometheus.external.port":                    9090,
+		"prometheus.external.scheme":                  "http",
+		"prometheus.external.scrapeInterval":          "5s",
+		"envoy.healthCheck.unhealthyThreshold":        1,
+		"envoy.healthCheck.interval":                  "0.5s",
+	} {
+		v = v.With(path, value)
+	}
+	return v
+}
+
+// With returns a copy with the value at a path such as envoy.hold.enabled replaced.
+func (v Values) With(path string, value any) Values {
+	v = maps.Clone(v)
+	head, rest, nested := strings.Cut(path, ".")
+	if !nested {
+		v[head] = value
+		return v
+	}
+	inner, _ := v[head].(map[string]any)
+	if inner == nil {
+		inner = map[string]any{}
+	}
+	v[head] = map[string]any(Values(inner).With(rest, value))
+	return v
+}
+
+// Limiter returns a copy with a value of envoy.rate_limiter.prometheus_based replaced.
+func (v Values) Limiter(key string, value any) Values {
+	return v.With("envoy.rate_limiter.prometheus_based."+key, value)
+}
 
 // A Gate is an Envoy with the gate, between a client, a stub of Prometheus and a stub of Triton.
 type Gate struct {
@@ -22,126 +67,119 @@ type Gate struct {
 	Triton     *envoytest.Triton
 	Client     *envoytest.Client
 	Listener   string // host:port
+	Secrets    string // folder that stands for /etc/prometheus-client
 
-	directory string // what Envoy watches
+	gateFiles string // folder that stands for /etc/envoy/gate
 	reloads   int
 }
 
-var bootstrap = template.Must(template.New("bootstrap").Parse(`
-node: {id: test, cluster: test}
-admin: {address: {socket_address: {address: 127.0.0.1, port_value: 9901}}}
-bootstrap_extensions:
-- name: envoy.bootstrap.internal_listener
-  typed_config:
-    "@type": type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener
-stats_flush_interval: 0.1s
-stats_config:
-  stats_tags:
-  - {tag_name: outcome, regex: '\.lua\.gate\.outcome(\.(\w+))$'}
-  - {tag_name: answer, regex: '\.lua\.gate\.answer(\.(\w+))$'}
-static_resources:
-  listeners:
-  - name: grpc
-    address: {socket_address: {address: 127.0.0.1, port_value: 8001}}
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: {{ .StatPrefix }}
-          codec_type: AUTO
-          stream_idle_timeout: 0s
-          http2_protocol_options: {max_concurrent_streams: 16384}
-          route_config:
-            name: grpc
-            virtual_hosts:
-            - name: grpc
-              domains: ["*"]
-              routes:
-              - match: {prefix: /}
-                route: {cluster: triton_grpc_service, timeout: 0s}
-          http_filters:
-          {{ .Filter }}
-          - name: envoy.filters.http.router
-            typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
-  {{ .Listeners }}
-  clusters:
-  - name: triton_grpc_service
-    type: STATIC
-    connect_timeout: 1s
-    circuit_breakers:
-      thresholds: [{max_connections: 100000, max_requests: 100000, max_pending_requests: 100000}]
-    health_checks:
-    - {timeout: 1s, interval: 0.5s, no_traffic_interval: 0.5s, unhealthy_threshold: 1, healthy_threshold: 1, grpc_health_check: {}}
-    common_lb_config: {healthy_panic_threshold: {value: 0}}
-    typed_extension_protocol_options:
-      envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
-        "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
-        explicit_http_config: {http2_protocol_options: {}}
-    load_assignment: {cluster_name: triton_grpc_service}
-  {{ .Clusters }}
-`))
+// An Edit changes the text of the gate's file, to put a fault there.
+type Edit func(string) string
 
-// Start runs the gate with the settings; their directory and the address of Prometheus are set here.
-func Start(t testing.TB, s luatest.Settings) *Gate {
+// New makes the stubs, for a gate that runs later.
+func New(t testing.TB) *Gate {
 	t.Helper()
-	g := &Gate{Prometheus: envoytest.StartPrometheus(t), Triton: envoytest.StartTriton(t), directory: t.TempDir()}
-	g.run(t, s.With("directory", g.directory))
+	return &Gate{
+		Prometheus: envoytest.StartPrometheus(t), Triton: envoytest.StartTriton(t),
+		Secrets: t.TempDir(), gateFiles: t.TempDir(),
+	}
+}
+
+// Start makes the stubs and runs the gate.
+func Start(t testing.TB, v Values, edits ...Edit) *Gate {
+	t.Helper()
+	g := New(t)
+	g.Run(t, v, edits...)
 	return g
 }
 
-func (g *Gate) run(t testing.TB, s luatest.Settings) {
+// Run starts Envoy.
+func (g *Gate) Run(t testing.TB, v Values, edits ...Edit) {
 	t.Helper()
-	g.WriteFiles(t, s)
-	render := func(define string, indent int) string {
-		text, err := s.Render(define)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent))
-	}
-	var text strings.Builder
-	parts := map[string]string{
-		"StatPrefix": s["statPrefix"].(string),
-		"Filter":     render("filter", 10), "Listeners": render("listeners", 2), "Clusters": render("clusters", 2),
-	}
-	if err := bootstrap.Execute(&text, parts); err != nil {
-		t.Fatal(err)
-	}
-	endpoints := map[string]string{"triton_grpc_service": g.Triton.Addr}
-	if s["limiter"].(map[string]any)["enabled"] == true {
+	bootstrap := g.write(t, v, edits...)
+	endpoints := map[string]string{"triton_grpc_service": g.Triton.Addr, "triton_grpc_health": g.Triton.Addr}
+	if strings.Contains(bootstrap, "prometheus_cluster") {
 		endpoints["prometheus_cluster"] = g.Prometheus.Addr
 	}
-	g.Envoy = envoytest.Start(t, envoytest.Options{Bootstrap: text.String(), Endpoints: endpoints})
-	g.Listener = g.Addr(t, "grpc")
+	g.Envoy = envoytest.Start(t, envoytest.Options{Bootstrap: bootstrap, Endpoints: endpoints})
+	g.Listener = g.Addr(t, "listener_grpc")
 	g.Client = envoytest.Dial(t, g.Listener)
 }
 
-// WriteFiles replaces the files that Envoy watches, as the kubelet does: by a symbolic link that is renamed.
-func (g *Gate) WriteFiles(t testing.TB, s luatest.Settings) {
+// write renders the chart, mounts the gate's files, and returns Envoy's bootstrap.
+func (g *Gate) write(t testing.TB, v Values, edits ...Edit) string {
 	t.Helper()
-	files, err := s.With("directory", g.directory).Files()
+	loaded, err := render.Load(chart.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.MkdirTemp(g.directory, "..data-")
+	manifests, err := render.Chart(loaded, v, render.Options{Release: "sonic", Namespace: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := strings.NewReplacer("/etc/envoy/gate", g.gateFiles, "/etc/prometheus-client", g.Secrets)
+	files := data(t, manifests["envoy/lua-configmap.yaml"])
+	for name, text := range files {
+		for _, edit := range edits {
+			text = edit(text)
+		}
+		files[name] = here.Replace(text)
+	}
+	Mount(t, g.gateFiles, files)
+	return here.Replace(data(t, manifests["envoy/configmap.yaml"])["envoy.yaml"])
+}
+
+func data(t testing.TB, configMap string) map[string]string {
+	t.Helper()
+	var object struct {
+		Data map[string]string `json:"data"`
+	}
+	if err := yaml.Unmarshal([]byte(configMap), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object.Data
+}
+
+// Mount replaces the files of a folder as the kubelet does: all at once, by a symbolic link that is renamed.
+func Mount(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	data, err := os.MkdirTemp(dir, "..data-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var steps []error
 	for name, text := range files {
 		steps = append(steps, os.WriteFile(filepath.Join(data, name), []byte(text), 0o600))
-		if _, missing := os.Lstat(filepath.Join(g.directory, name)); missing != nil {
-			steps = append(steps, os.Symlink(filepath.Join("..data", name), filepath.Join(g.directory, name)))
+		if _, missing := os.Lstat(filepath.Join(dir, name)); missing != nil {
+			steps = append(steps, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
 		}
 	}
-	fresh := filepath.Join(g.directory, "..data_tmp")
-	steps = append(steps, os.Symlink(data, fresh), os.Rename(fresh, filepath.Join(g.directory, "..data")))
+	fresh := filepath.Join(dir, "..data_tmp")
+	steps = append(steps, os.Symlink(data, fresh), os.Rename(fresh, filepath.Join(dir, "..data")))
 	for _, err := range steps {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Reload gives Envoy the values' gate while it runs, and waits until it has taken it. Nothing is known afterwards.
+func (g *Gate) Reload(t testing.TB, v Values, edits ...Edit) {
+	t.Helper()
+	before := g.Reloads(t)
+	g.reloads++
+	// Envoy takes only what differs from what it has.
+	differ := func(text string) string {
+		return strings.Replace(text, "local config = {", fmt.Sprintf("local config = { -- reload %d", g.reloads), 1)
+	}
+	g.write(t, v, append(edits, differ)...)
+	envoytest.Await(t, 5*time.Second, "a reload", func() bool { return g.Reloads(t) > before })
+}
+
+// Reloads counts how often Envoy has taken the gate's file.
+func (g *Gate) Reloads(t testing.TB) float64 {
+	t.Helper()
+	return g.Value(t, "envoy_extension_config_discovery_http_filter_gate_config_reload")
 }
 
 // Index makes one guarded call.
@@ -166,21 +204,4 @@ func (g *Gate) counters(t testing.TB, label string) map[string]float64 {
 		}
 	}
 	return counted
-}
-
-// Reload gives Envoy the settings while it runs, and waits until it has taken them. The gate knows nothing afterwards.
-func (g *Gate) Reload(t testing.TB, s luatest.Settings) {
-	t.Helper()
-	before := g.Reloads(t)
-	g.reloads++
-	// Envoy takes only what differs from what it has.
-	s = s.With("filterText", fmt.Sprintf("%s-- reload %d\n", s["filterText"], g.reloads))
-	g.WriteFiles(t, s)
-	envoytest.Await(t, 5*time.Second, "a reload", func() bool { return g.Reloads(t) > before })
-}
-
-// Reloads counts how often Envoy has taken the gate's settings.
-func (g *Gate) Reloads(t testing.TB) float64 {
-	t.Helper()
-	return g.Value(t, "envoy_extension_config_discovery_http_filter_gate_config_reload")
 }

@@ -10,13 +10,12 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/envoytest"
 	"github.com/fastmachinelearning/supersonic/internal/gatetest"
-	"github.com/fastmachinelearning/supersonic/internal/luatest"
 )
 
 // noServer runs the hold in front of a fleet of none.
-func noServer(t testing.TB, s luatest.Settings) *gatetest.Gate {
+func noServer(t testing.TB, v gatetest.Values) *gatetest.Gate {
 	t.Helper()
-	g := gatetest.Start(t, s.With("hold.enabled", true).With("limiter.enabled", false))
+	g := gatetest.Start(t, v.With("envoy.hold.enabled", true).Limiter("enabled", false))
 	g.Triton.Down()
 	envoytest.Await(t, 5*time.Second, "no healthy server", func() bool { return healthy(t, g) == 0 })
 	return g
@@ -62,7 +61,7 @@ func awaitHeld(t testing.TB, g *gatetest.Gate, calls float64) {
 }
 
 func TestHeldCallsAreReleased(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t))
+	g := noServer(t, gatetest.Defaults())
 	done := callMany(t.Context(), t, g, 50)
 	awaitHeld(t, g, 50)
 	// Each probe that finds no server counts here, which wakes the fleet; the calls themselves do not.
@@ -85,7 +84,7 @@ func TestHeldCallsAreReleased(t *testing.T) {
 
 // The probes of a second do not grow with the calls that wait.
 func TestHeldCallsShareTheirProbes(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t))
+	g := noServer(t, gatetest.Defaults())
 	ctx, cancel := context.WithCancel(t.Context())
 	done := callMany(ctx, t, g, 200)
 	awaitHeld(t, g, 200)
@@ -102,7 +101,7 @@ func TestHeldCallsShareTheirProbes(t *testing.T) {
 }
 
 func TestHoldExpires(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t).With("hold.maxSeconds", 1.5))
+	g := noServer(t, gatetest.Defaults().With("envoy.hold.maxSeconds", 1.5))
 	r := g.Index(t.Context())
 	if r.Code != codes.Unavailable || r.Message != "no server became ready within 1.5 s" {
 		t.Errorf("%v %q", r.Code, r.Message)
@@ -115,20 +114,22 @@ func TestHoldExpires(t *testing.T) {
 	}
 }
 
+// Calls above the limit are refused at once, and take the place of none that waits.
 func TestHoldIsLimited(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t).With("hold.maxCalls", 30.0))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	held := callMany(ctx, t, g, 30)
+	g := noServer(t, gatetest.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.pollSeconds", 0.05))
+	held := callMany(t.Context(), t, g, 30)
 	awaitHeld(t, g, 30)
-	for _, r := range <-callMany(t.Context(), t, g, 20) {
-		if r.Code != codes.Unavailable || r.Message != "no server is ready and too many calls wait for one" {
-			t.Errorf("a call above the limit: %v %q", r.Code, r.Message)
-		}
+	const others = 1000
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	for range others / 5 {
+		<-callMany(ctx, t, g, 5)
 	}
-	if outcomes := g.Outcomes(t); outcomes["hold_full"] != 20 {
-		t.Errorf("outcomes %v, want 20 hold_full", outcomes)
+	// One may find a place between two pauses of another, which keeps its own.
+	if full := g.Outcomes(t)["hold_full"]; full < others*99/100 {
+		t.Errorf("outcomes %v, want %d hold_full", g.Outcomes(t), others)
 	}
+	cancel()
 	g.Triton.Up(t)
 	if counted := count(<-held); counted[codes.OK] != 30 {
 		t.Errorf("the held calls ended with %v, want all OK", counted)
@@ -137,7 +138,7 @@ func TestHoldIsLimited(t *testing.T) {
 
 // Clients that give up make room for others at once.
 func TestHeldClientsThatGoAwayLeaveNothing(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t).With("hold.maxCalls", 30.0))
+	g := noServer(t, gatetest.Defaults().With("envoy.hold.maxCalls", 30.0))
 	ctx, cancel := context.WithCancel(t.Context())
 	held := callMany(ctx, t, g, 30)
 	awaitHeld(t, g, 30)
@@ -155,7 +156,7 @@ func TestHeldClientsThatGoAwayLeaveNothing(t *testing.T) {
 }
 
 func TestHeldCallKeepsItsDeadline(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t))
+	g := noServer(t, gatetest.Defaults())
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
 	if r := g.Index(ctx); r.Code != codes.DeadlineExceeded || r.Took > time.Second {
@@ -166,7 +167,7 @@ func TestHeldCallKeepsItsDeadline(t *testing.T) {
 
 // Only guarded calls wait.
 func TestInferenceIsNotHeld(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t))
+	g := noServer(t, gatetest.Defaults())
 	if r := g.Client.Call(t.Context(), envoytest.ModelInfer, nil); r.Code != codes.Unavailable || r.Took > time.Second {
 		t.Errorf("%v after %s, want UNAVAILABLE at once", r.Code, r.Took)
 	}
@@ -174,7 +175,7 @@ func TestInferenceIsNotHeld(t *testing.T) {
 
 // A server that is up but does not serve yet is waited for.
 func TestHoldWaitsForAServingServer(t *testing.T) {
-	g := noServer(t, luatest.Defaults(t))
+	g := noServer(t, gatetest.Defaults())
 	done := callMany(t.Context(), t, g, 1)
 	awaitHeld(t, g, 1)
 	g.Triton.Up(t)
@@ -194,7 +195,7 @@ func TestHoldWaitsForAServingServer(t *testing.T) {
 
 // With the gate on as well, a call that passes it is held, and a refused one is not.
 func TestGateComesBeforeTheHold(t *testing.T) {
-	g := gatetest.Start(t, luatest.Defaults(t).With("hold.enabled", true).With("limiter.cacheSeconds", 0.2))
+	g := gatetest.Start(t, gatetest.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 0.2))
 	g.Triton.Down()
 	envoytest.Await(t, 5*time.Second, "no healthy server", func() bool { return healthy(t, g) == 0 })
 	g.Prometheus.Set(envoytest.Sample("5"))

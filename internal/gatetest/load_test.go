@@ -12,14 +12,11 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/envoytest"
 	"github.com/fastmachinelearning/supersonic/internal/gatetest"
-	"github.com/fastmachinelearning/supersonic/internal/luatest"
 )
 
-// settings have short times, so that what depends on them can be seen.
-func settings(t testing.TB) luatest.Settings {
-	t.Helper()
-	return luatest.Defaults(t).With("limiter.cacheSeconds", 0.2).With("limiter.timeoutSeconds", 0.2).
-		With("limiter.lastKnownSeconds", 2.0)
+// shortTimes have short times, so that what depends on them can be seen.
+func shortTimes() gatetest.Values {
+	return gatetest.Defaults().Limiter("cacheSeconds", 0.2).Limiter("timeoutSeconds", 0.2).Limiter("lastKnownSeconds", 2)
 }
 
 // awaitCode calls until a call ends with the code.
@@ -47,7 +44,7 @@ func TestPrometheusFailsFromTheStart(t *testing.T) {
 			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.OK,
 		} {
 			t.Run(failure+"-"+choice, func(t *testing.T) {
-				g := gatetest.Start(t, settings(t).With("limiter.unknownLoad", choice))
+				g := gatetest.Start(t, shortTimes().Limiter("unknownLoad", choice))
 				set(g)
 				first := g.Index(t.Context())
 				if first.Code != want || first.Took > 600*time.Millisecond {
@@ -70,7 +67,7 @@ func TestPrometheusFailsAndComesBack(t *testing.T) {
 		} {
 			t.Run(failure+"-"+choice, func(t *testing.T) {
 				t.Parallel()
-				g := gatetest.Start(t, settings(t).With("limiter.unknownLoad", choice))
+				g := gatetest.Start(t, shortTimes().Limiter("unknownLoad", choice))
 				g.Prometheus.Set(envoytest.Sample("5"))
 				if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
 					t.Fatalf("load 5: %v", r.Code)
@@ -114,7 +111,7 @@ func awaitMessage(t *testing.T, g *gatetest.Gate, want string) {
 }
 
 func TestRampRefusesAShare(t *testing.T) {
-	g := gatetest.Start(t, luatest.Defaults(t).With("limiter.ramp", 2.0).With("limiter.cacheSeconds", 60.0))
+	g := gatetest.Start(t, gatetest.Defaults().Limiter("ramp", 2.0).Limiter("cacheSeconds", 60.0))
 	g.Prometheus.Set(envoytest.Sample("3.5")) // a quarter of the ramp
 	const calls = 2000
 	refused := 0
@@ -130,7 +127,7 @@ func TestRampRefusesAShare(t *testing.T) {
 
 // Neither more calls, nor more clients, nor more workers make more queries.
 func TestQueriesDoNotGrow(t *testing.T) {
-	g := gatetest.Start(t, luatest.Defaults(t).With("limiter.cacheSeconds", 60.0))
+	g := gatetest.Start(t, gatetest.Defaults().Limiter("cacheSeconds", 60.0))
 	slow := envoytest.Sample("1")
 	slow.Delay = 50 * time.Millisecond
 	g.Prometheus.Set(slow)
@@ -153,7 +150,7 @@ func TestQueriesDoNotGrow(t *testing.T) {
 
 // Clients that go away while they wait for the load leave the gate as it was.
 func TestClientGoesAwayWhileTheLoadIsRead(t *testing.T) {
-	g := gatetest.Start(t, luatest.Defaults(t))
+	g := gatetest.Start(t, gatetest.Defaults())
 	slow := envoytest.Sample("5")
 	slow.Delay = 400 * time.Millisecond
 	g.Prometheus.Set(slow)
@@ -183,17 +180,25 @@ func awaitIdle(t *testing.T, g *gatetest.Gate) {
 	})
 }
 
+// replace is an edit of the gate's file that has to find what it replaces.
+func replace(t *testing.T, old, by string) gatetest.Edit {
+	return func(text string) string {
+		if !strings.Contains(text, old) {
+			t.Fatalf("the gate's file has no %q", old)
+		}
+		return strings.Replace(text, old, by, 1)
+	}
+}
+
 // A fault of the script follows the choice for an unknown load, and Envoy's own counter of faults stays 0.
 func TestFaultOfTheScript(t *testing.T) {
 	for fault, replacement := range map[string][2]string{
-		"nil":             {"local function judge(handle)\n", "local function judge(handle)\n  local _ = nil .. 1\n"},
+		"nil":             {"local function judge(handle)", "local function judge(handle) local _ = nil .. 1"},
 		"unknown-cluster": {"handle:httpCall(config.refresh_cluster,", "handle:httpCall(\"nowhere\","},
 	} {
 		for choice, want := range map[string]codes.Code{"open": codes.OK, "closed": codes.ResourceExhausted} {
 			t.Run(fault+"-"+choice, func(t *testing.T) {
-				s := luatest.Defaults(t).With("limiter.unknownLoad", choice)
-				s = s.With("filterText", strings.Replace(s["filterText"].(string), replacement[0], replacement[1], 1))
-				g := gatetest.Start(t, s)
+				g := gatetest.Start(t, gatetest.Defaults().Limiter("unknownLoad", choice), replace(t, replacement[0], replacement[1]))
 				if r := g.Index(t.Context()); r.Code != want {
 					t.Errorf("%v %q, want %v", r.Code, r.Message, want)
 				}
@@ -211,9 +216,8 @@ func TestFaultOfTheScript(t *testing.T) {
 
 // A fault while Prometheus is asked makes the load unknown.
 func TestFaultOfTheRefresh(t *testing.T) {
-	s := luatest.Defaults(t).With("limiter.unknownLoad", "closed")
-	s = s.With("filterText", strings.Replace(s["filterText"].(string), "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\",", 1))
-	g := gatetest.Start(t, s)
+	g := gatetest.Start(t, gatetest.Defaults().Limiter("unknownLoad", "closed"),
+		replace(t, "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\","))
 	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Message != "the server load is unknown, try again later" {
 		t.Errorf("%v %q", r.Code, r.Message)
 	}

@@ -16,6 +16,7 @@ import (
 const (
 	refreshCluster = "gate_refresh"
 	waitCluster    = "gate_wait"
+	spareCluster   = "gate_wait_spare"
 )
 
 var errResponded = errors.New("responded")
@@ -36,7 +37,7 @@ type Filter struct {
 	Counters map[string]float64
 	Errors   []string // what the filter logged
 	Upstream HTTPCall // Prometheus and Triton
-	WaitFull bool     // no further call may wait
+	WaitFull bool     // the cluster for calls that wait is full
 
 	lua      *lua.LState
 	internal bool
@@ -152,7 +153,7 @@ func (f *Filter) httpCall(l *lua.LState) int {
 		return 0
 	case cluster == waitCluster && f.WaitFull:
 		answer = Header{":status": "503"}
-	case cluster == waitCluster:
+	case cluster == waitCluster || cluster == spareCluster:
 		f.NowMS += float64(lua.LVAsNumber(lua.LString(header["x-envoy-fault-delay-request"])))
 		f.runDetached()
 	case cluster == refreshCluster:

@@ -89,6 +89,36 @@ func TestHoldIsFull(t *testing.T) {
 	}
 }
 
+// A call that has waited already stays, and no new call takes its place.
+func TestHeldCallKeepsItsPlace(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t))
+	servers.readyMS = f.NowMS + 5000
+	upstream := f.Upstream
+	f.Upstream = func(cluster string, header luatest.Header, body string) (luatest.Header, string) {
+		f.WaitFull = servers.probes > 2 && servers.probes < 8 // while the call waits
+		return upstream(cluster, header, body)
+	}
+	if refused(t, f) {
+		t.Errorf("refused, counted %v", f.Counted())
+	}
+	if full := f.Gauges["full_ms"] - f.NowMS; full > 250 || full < -5000 {
+		t.Errorf("full for %v ms more, want 250 from the last time", full)
+	}
+}
+
+func TestNewCallsAreRefusedWhileItIsFull(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t))
+	servers.readyMS = f.NowMS + 5000
+	f.Gauges["full_ms"] = f.NowMS + 250
+	if !refused(t, f) || f.Counters["outcome.hold_full"] != 1 {
+		t.Errorf("counted %v, want hold_full", f.Counted())
+	}
+	f.NowMS += 250
+	if refused(t, f) {
+		t.Errorf("counted %v, want the next call to wait", f.Counted())
+	}
+}
+
 // A busy fleet is probed ahead of time: no call of a row waits.
 func TestHoldCostsABusyFleetNothing(t *testing.T) {
 	f, servers := hold(t, luatest.Defaults(t))

@@ -76,6 +76,7 @@ local config = {
   unknown = {{ include "supersonic.gate.literal" .limiter.unknownLoad }},
   refresh_cluster = "gate_refresh",
   wait_cluster = "gate_wait",
+  spare_cluster = "gate_wait_spare",
 {{- if .limiter.enabled }}
   load = {
     threshold = {{ .threshold | float64 }},
@@ -90,7 +91,7 @@ local config = {
     query = {{ include "supersonic.gate.literal" .query }},
     headers = {
 {{- range $name, $value := .prometheus.headers }}
-      { {{ include "supersonic.gate.literal" (lower $name) }}, {{ include "supersonic.gate.literal" $value }} },
+      { {{ include "supersonic.gate.literal" (lower $name) }}, {{ include "supersonic.gate.literal" (toString $value) }} },
 {{- end }}
     },
 {{- with .prometheus.auth }}
@@ -228,12 +229,13 @@ again when the mounted ConfigMap changes, without a restart.
     cluster_name: {{ .name }}
     endpoints:
     - lb_endpoints:
-      - endpoint: {address: {envoy_internal_address: {server_listener_name: {{ .name }}}}}
+      - endpoint: {address: {envoy_internal_address: {server_listener_name: {{ .listener }}}}}
 {{- end -}}
 
 {{- define "supersonic.gate.clusters" -}}
-{{ include "supersonic.gate.internalCluster" (dict "name" "gate_refresh" "limit" 64) }}
-{{ include "supersonic.gate.internalCluster" (dict "name" "gate_wait" "limit" .hold.maxCalls) }}
+{{ include "supersonic.gate.internalCluster" (dict "name" "gate_refresh" "listener" "gate_refresh" "limit" 64) }}
+{{ include "supersonic.gate.internalCluster" (dict "name" "gate_wait" "listener" "gate_wait" "limit" .hold.maxCalls) }}
+{{ include "supersonic.gate.internalCluster" (dict "name" "gate_wait_spare" "listener" "gate_wait" "limit" .hold.maxCalls) }}
 {{- if .limiter.enabled }}
 - name: prometheus_cluster
   connect_timeout: {{ include "supersonic.gate.milliseconds" .limiter.timeoutSeconds | float64 | mulf 0.001 }}s

@@ -1,0 +1,171 @@
+package dataplane
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/storage"
+	"sigs.k8s.io/yaml"
+)
+
+// gpus are what a Triton with two GPUs adds; the recording is of one without.
+const gpus = `
+load 5s
+  nv_gpu_utilization{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 0.5x24
+  nv_gpu_utilization{gpu_uuid="GPU-b",namespace="cms",pod="triton-0",release="sonic"} 0.7x24
+  nv_gpu_memory_used_bytes{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 4e9x24
+  nv_gpu_memory_total_bytes{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 16e9x24
+  nv_gpu_power_usage{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 100x24
+  nv_gpu_power_limit{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 250x24
+`
+
+// elsewhere is another release of the same name: no panel may see it.
+const elsewhere = `
+load 5s
+  envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="atlas",pod="envoy-0",release="sonic"} 9x24
+  nv_gpu_utilization{gpu_uuid="GPU-c",namespace="atlas",pod="triton-0",release="sonic"} 1x24
+`
+
+// recordingEnd is the time of the recording's last scrape.
+var recordingEnd = time.Unix(0, 0).Add((recordScrapes - 1) * recordInterval)
+
+// panel is what the test reads of a rendered dashboard's panel.
+type panel struct {
+	Title   string
+	Targets []struct{ RefID, Expr, LegendFormat string }
+}
+
+func renderedDashboards(t *testing.T, values string) map[string][]panel {
+	t.Helper()
+	var configMap struct{ Data map[string]string }
+	if err := yaml.Unmarshal([]byte(Render(t, values)["grafana/dashboards.yaml"]), &configMap); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]panel{}
+	for name, text := range configMap.Data {
+		var d struct{ Panels []panel }
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all[name] = d.Panels
+	}
+	return all
+}
+
+func recorded(t *testing.T, more ...string) storage.Storage {
+	t.Helper()
+	text, err := os.ReadFile(recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := promqltest.LoadedStorage(t, string(text)+strings.Join(more, ""))
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// grafanaVariables stand for what Grafana puts into an expression.
+var grafanaVariables = strings.NewReplacer("$__rate_interval", "1m", "$__range", "2m", "$namespace", "cms", "$release", "sonic")
+
+func evaluate(t *testing.T, s storage.Storage, expr string) promql.Vector {
+	t.Helper()
+	query, err := promqltest.NewTestEngine(t, false, 0, 100000).NewInstantQuery(t.Context(), s, nil, grafanaVariables.Replace(expr), recordingEnd)
+	if err != nil {
+		t.Fatalf("%s: %v", expr, err)
+	}
+	defer query.Close()
+	vector, err := query.Exec(t.Context()).Vector()
+	if err != nil {
+		t.Fatalf("%s: %v", expr, err)
+	}
+	return vector
+}
+
+var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
+
+// TestEveryPanelShowsWhatItsLegendNames evaluates each expression of the rendered dashboards on what a real Envoy and
+// a real Triton exported.
+func TestEveryPanelShowsWhatItsLegendNames(t *testing.T) {
+	s := recorded(t, gpus, elsewhere)
+	for name, panels := range renderedDashboards(t, "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true}\n") {
+		for _, p := range panels {
+			for _, target := range p.Targets {
+				series := evaluate(t, s, target.Expr)
+				if len(series) == 0 {
+					t.Errorf("%s: panel %q shows nothing for\n%s", name, p.Title, target.Expr)
+				}
+				labels := legendLabel.FindAllStringSubmatch(target.LegendFormat, -1)
+				if len(series) > 1 && len(labels) == 0 {
+					t.Errorf("%s: panel %q gives %d series one legend, %s", name, p.Title, len(series), target.LegendFormat)
+				}
+				for _, sample := range series {
+					for _, label := range labels {
+						if sample.Metric.Get(label[1]) == "" {
+							t.Errorf("%s: panel %q: legend %s, and the series is %s", name, p.Title, target.LegendFormat, sample.Metric)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPanelsShowWhatHappened(t *testing.T) {
+	s := recorded(t, gpus, elsewhere)
+	values := "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true, maxReplicaCount: 5}\nserverLoadThreshold: 1.5\n"
+	exprs := map[string]string{}
+	for _, panels := range renderedDashboards(t, values) {
+		for _, p := range panels {
+			for _, target := range p.Targets {
+				exprs[p.Title+"/"+target.RefID] = target.Expr
+			}
+		}
+	}
+	// Six clients call one server without a pause; it runs two models, each in batches.
+	for _, want := range []struct {
+		panel       string
+		least, most float64
+	}{
+		{"Servers/healthyReplicas", 1, 1},
+		{"Work/inFlightRequests", 4.5, 6.2},
+		{"Occupancy ratio and thresholds/scalingThreshold", 1.5, 1.5},
+		{"Occupancy ratio and thresholds/admissionThreshold", 3, 3},
+		{"Wanted servers/wantedReplicas", 1, 4},
+		{"GPUs in use/A", 2, 2},
+		{"GPU time/A", 4, 6},
+		{"Calls that found no server/wakeUp", 0, 0},
+	} {
+		got := evaluate(t, s, exprs[want.panel])
+		if len(got) != 1 || got[0].F < want.least || got[0].F > want.most {
+			t.Errorf("%s: %v, want one series of %g to %g", want.panel, got, want.least, want.most)
+		}
+	}
+}
+
+// TestTimesAreThoseOfARequest holds that a batch of several requests is not taken for one.
+func TestTimesAreThoseOfARequest(t *testing.T) {
+	// 12 requests a minute in 3 batches, which queue for 1,553,124 µs together: 129.4 ms each.
+	s := promqltest.LoadedStorage(t, `
+load 1m
+  nv_inference_request_success{model="m",namespace="cms",release="sonic"} 0 12 24
+  nv_inference_exec_count{model="m",namespace="cms",release="sonic"} 0 3 6
+  nv_inference_queue_duration_us{model="m",namespace="cms",release="sonic"} 0 1553124 3106248
+`)
+	t.Cleanup(func() { _ = s.Close() })
+	for _, panels := range renderedDashboards(t, "prometheus: {enabled: true}\ngrafana: {enabled: true}\n") {
+		for _, p := range panels {
+			if p.Title != "Queue time by model" {
+				continue
+			}
+			expr := strings.ReplaceAll(p.Targets[0].Expr, "$__rate_interval", "2m")
+			if got := evaluate(t, s, expr); len(got) != 1 || got[0].F < 129.4 || got[0].F > 129.5 {
+				t.Errorf("%s is %v, want 129.4 ms", expr, got)
+			}
+		}
+	}
+}

@@ -140,6 +140,9 @@ func yamlFault(err error) string {
 	for _, prefix := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
+	if faults, ok := strings.CutPrefix(text, "unmarshal errors:"); ok {
+		return strings.ReplaceAll(strings.TrimSpace(faults), "\n  ", "; ")
+	}
 	return "not YAML: " + text
 }
 

@@ -1,28 +1,31 @@
 package render
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
 
-// nearest is the known key that differs least from key, empty if all differ much.
+// nearest is the known key that differs least from key, empty if all differ much
+// and none begins alike.
 func nearest(key string, known map[string]any) string {
-	best, least := "", len(key)/3+2
-	for _, name := range sortedKeys(known) {
-		if d := distance(strings.ToLower(key), strings.ToLower(name)); d < least {
+	best, least := "", len(key)+1
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		a, b := strings.ToLower(key), strings.ToLower(name)
+		d := distance(a, b)
+		if alike := d < len(a)/3+2 || 3*commonPrefix(a, b) >= 2*len(a); alike && d < least {
 			best, least = name, d
 		}
 	}
 	return best
 }
 
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
-	slices.Sort(keys)
-	return keys
+	return n
 }
 
 // distance is Levenshtein's: the fewest letters put in, taken out or changed.

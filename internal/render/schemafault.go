@@ -148,8 +148,8 @@ func mustBe(path []string, vals any, what string) Fault {
 	return Fault{keyName(path), fmt.Sprintf("must be %s, got %s", what, shown(lookUp(vals, path)))}
 }
 
-// unknownKeys names each key that the chart does not know, the one that was
-// probably meant, and what the schema's comment says of unknown ones.
+// unknownKeys names each key that the chart does not know, and the one that was
+// probably meant, or else what the schema's comment says of unknown ones.
 func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) Faults {
 	part := s.at(e.SchemaURL)
 	known, _ := part["properties"].(map[string]any)
@@ -159,8 +159,7 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) Fault
 		text := "unknown key"
 		if near := nearest(key, known); near != "" {
 			text += ", did you mean " + near + "?"
-		}
-		if hint != "" {
+		} else if hint != "" {
 			text += "; " + hint
 		}
 		fs = append(fs, Fault{keyName(append(slices.Clone(e.InstanceLocation), key)), text})

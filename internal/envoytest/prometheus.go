@@ -1,8 +1,10 @@
 package envoytest
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -33,6 +35,8 @@ type Prometheus struct {
 	answer  Answer
 	queries []Query
 	server  *http.Server
+	port    net.Listener
+	tls     *tls.Config
 	ended   chan struct{}
 }
 
@@ -44,6 +48,7 @@ type Query struct {
 	Path   string
 	PromQL string // from the form in the body
 	Header http.Header
+	SNI    string // with TLS
 }
 
 // StartPrometheus runs a stub that answers with a load of 0.
@@ -72,9 +77,9 @@ func (p *Prometheus) Queries() []Query {
 // Down closes the port and every connection.
 func (p *Prometheus) Down() {
 	p.mu.Lock()
-	server := p.server
-	p.mu.Unlock()
-	_ = server.Close()
+	defer p.mu.Unlock()
+	_ = p.server.Close()
+	_ = p.port.Close() // which the server may not know yet
 }
 
 // Up opens the port.
@@ -84,19 +89,40 @@ func (p *Prometheus) Up(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
+	// That a client does not trust the stub is no news.
+	quiet := log.New(io.Discard, "", 0)
+	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute, ErrorLog: quiet}
 	p.mu.Lock()
-	p.Addr, p.server = l.Addr().String(), server
+	p.Addr, p.server, p.port = l.Addr().String(), server, l
+	if p.tls != nil {
+		l = tls.NewListener(l, p.tls)
+	}
 	p.mu.Unlock()
 	go func() { _ = server.Serve(l) }()
+}
+
+// UseTLS closes every connection and goes on with TLS and the certificate.
+func (p *Prometheus) UseTLS(t testing.TB, certificate tls.Certificate) {
+	t.Helper()
+	p.Down()
+	p.mu.Lock()
+	p.tls = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	p.mu.Unlock()
+	p.Up(t)
 }
 
 // ServeHTTP answers one query.
 func (p *Prometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	form, _ := url.ParseQuery(string(body))
+	q := Query{
+		At: time.Now(), Method: r.Method, Host: r.Host, Path: r.URL.Path, PromQL: form.Get("query"), Header: r.Header.Clone(),
+	}
+	if r.TLS != nil {
+		q.SNI = r.TLS.ServerName
+	}
 	p.mu.Lock()
-	p.queries = append(p.queries, Query{time.Now(), r.Method, r.Host, r.URL.Path, form.Get("query"), r.Header.Clone()})
+	p.queries = append(p.queries, q)
 	a := p.answer
 	p.mu.Unlock()
 	delay := time.After(a.Delay)

@@ -1,0 +1,177 @@
+package gatetest_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/envoytest"
+	"github.com/fastmachinelearning/supersonic/internal/gatetest"
+)
+
+// refusing is a gate whose load is above the threshold.
+func refusing(t *testing.T) *gatetest.Gate {
+	t.Helper()
+	g := gatetest.Start(t, gatetest.Defaults().Limiter("cacheSeconds", 60))
+	g.Prometheus.Set(envoytest.Sample("5"))
+	return g
+}
+
+// post sends a request over plain HTTP/2, as any client could.
+func post(t *testing.T, g *gatetest.Gate, path string, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	transport := &http2.Transport{AllowHTTP: true, DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+g.Listener+path, strings.NewReader("\x00\x00\x00\x00\x00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(body)
+}
+
+// A refusal is trailers only: one block of headers, no body, nothing after it.
+func TestRefusalOnTheWire(t *testing.T) {
+	g := refusing(t)
+	for _, contentType := range []string{"application/grpc", "application/grpc+proto"} {
+		r, body := post(t, g, envoytest.RepositoryIndex, map[string]string{"content-type": contentType, "te": "trailers"})
+		if r.StatusCode != 200 || r.Header.Get("grpc-status") != "8" || body != "" || len(r.Trailer) != 0 {
+			t.Errorf("%s: status %d, header %v, body %q, trailer %v", contentType, r.StatusCode, r.Header, body, r.Trailer)
+		}
+		if got := r.Header.Get("grpc-message"); got != "server load 5 is above 3, try again later" {
+			t.Errorf("%s: message %q", contentType, got)
+		}
+	}
+	if calls := g.Triton.Calls(envoytest.RepositoryIndex); calls != 0 {
+		t.Errorf("%d refused calls reached Triton", calls)
+	}
+}
+
+func TestRefusalOfOtherProtocols(t *testing.T) {
+	g := refusing(t)
+	for _, contentType := range []string{"application/grpc-web+proto", "application/json", "text/plain"} {
+		r, body := post(t, g, envoytest.RepositoryIndex, map[string]string{"content-type": contentType})
+		if r.StatusCode != 429 || body != "server load 5 is above 3, try again later\n" {
+			t.Errorf("%s: status %d, body %q; want 429", contentType, r.StatusCode, body)
+		}
+	}
+}
+
+// Every spelling of the path that reaches the method is guarded, and nothing else is.
+func TestGuardedPaths(t *testing.T) {
+	g := refusing(t)
+	for path, guarded := range map[string]bool{
+		envoytest.RepositoryIndex:           true,
+		envoytest.RepositoryIndex + "?a=b":  true,
+		"/x/.." + envoytest.RepositoryIndex: true,
+		envoytest.ModelInfer:                false,
+		envoytest.ServerReady:               false,
+		envoytest.HealthCheck:               false,
+	} {
+		r, _ := post(t, g, path, map[string]string{"content-type": "application/grpc", "te": "trailers"})
+		if got := r.Header.Get("grpc-status") == "8"; got != guarded {
+			t.Errorf("%s: guarded %v, want %v", path, got, guarded)
+		}
+	}
+}
+
+// What the internal listeners do is out of reach of clients.
+func TestInternalPathsAreNotForClients(t *testing.T) {
+	g := gatetest.Start(t, gatetest.Defaults().With("envoy.hold.enabled", true))
+	for _, path := range []string{"/load", "/probe"} {
+		r, body := post(t, g, path, map[string]string{"content-type": "application/grpc", "te": "trailers"})
+		if r.Header.Get("grpc-status") != "12" && r.Trailer.Get("grpc-status") != "12" {
+			t.Errorf("%s: %v %v %q, want Triton's own UNIMPLEMENTED", path, r.Header, r.Trailer, body)
+		}
+	}
+	if queries := len(g.Prometheus.Queries()); queries != 0 {
+		t.Errorf("%d queries without a guarded call", queries)
+	}
+}
+
+// A message of 3 MB passes, also while the gate asks Prometheus first.
+func TestLargeMessagePasses(t *testing.T) {
+	g := gatetest.Start(t, gatetest.Defaults().Limiter("methods", []any{envoytest.ModelInfer}))
+	slow := envoytest.Sample("1")
+	slow.Delay = 300 * time.Millisecond
+	g.Prometheus.Set(slow)
+	for range 2 {
+		if r := g.Client.Call(t.Context(), envoytest.ModelInfer, make([]byte, 3<<20)); r.Code != codes.OK {
+			t.Errorf("%v %q", r.Code, r.Message)
+		}
+	}
+	if n := g.Outcomes(t)["allowed"]; n != 2 {
+		t.Errorf("outcomes %v", g.Outcomes(t))
+	}
+}
+
+func TestLargeHeader(t *testing.T) {
+	g := gatetest.Start(t, gatetest.Defaults())
+	if r := g.Client.Call(t.Context(), envoytest.RepositoryIndex, nil, "x-large", strings.Repeat("a", 40<<10)); r.Code != codes.OK {
+		t.Errorf("40 KiB: %v %q", r.Code, r.Message)
+	}
+	if r := g.Client.Call(t.Context(), envoytest.RepositoryIndex, nil, "x-large", strings.Repeat("a", 100<<10)); r.Code == codes.OK {
+		t.Error("100 KiB: passes")
+	}
+	if r := g.Index(t.Context()); r.Code != codes.OK {
+		t.Errorf("the call after it: %v %q", r.Code, r.Message)
+	}
+	for name, value := range map[string]string{"x-quote": `"]]==]' .. os.exit() .. [[`, "x-percent": "%s%d%41", "x-utf8": "é日本"} {
+		if r := g.Client.Call(t.Context(), envoytest.RepositoryIndex, nil, name+"-bin", value); r.Code != codes.OK {
+			t.Errorf("%s: %v %q", name, r.Code, r.Message)
+		}
+	}
+}
+
+// An answer of 20 MB makes the load unknown, and nothing else.
+func TestHugeAnswer(t *testing.T) {
+	g := gatetest.Start(t, gatetest.Defaults())
+	huge := envoytest.Sample("9")
+	huge.Body = strings.Replace(huge.Body, "{}", `{"a":"`+strings.Repeat("x", 20<<20)+`"}`, 1)
+	g.Prometheus.Set(huge)
+	if r := g.Index(t.Context()); r.Code != codes.OK {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+	if answers := g.Answers(t); answers["too_long"]+answers["http_error"] != 1 {
+		t.Errorf("answers %v", answers)
+	}
+}
+
+// Every counter is there, at 0, after the first call of any kind.
+func TestCountersAreExportedFromTheStart(t *testing.T) {
+	g := gatetest.Start(t, gatetest.Defaults())
+	g.Client.Call(t.Context(), envoytest.ServerReady, nil)
+	for label, values := range map[string][]string{
+		"outcome": {"allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", "held",
+			"hold_expired", "hold_full"},
+		"answer": {"load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error",
+			"no_credentials", "fault"},
+	} {
+		for _, value := range values {
+			if n := g.Value(t, "envoy_http_lua_gate_"+label, label, value, "envoy_http_conn_manager_prefix", "ingress_grpc"); n != 0 {
+				t.Errorf("%s %s: %v", label, value, n)
+			}
+		}
+	}
+}

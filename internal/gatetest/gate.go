@@ -69,8 +69,9 @@ type Gate struct {
 	Listener   string // host:port
 	Secrets    string // folder that stands for /etc/prometheus-client
 
-	gateFiles string // folder that stands for /etc/envoy/gate
-	reloads   int
+	GateFiles string // folder that stands for /etc/envoy/gate
+
+	reloads int
 }
 
 // An Edit changes the text of the gate's file, to put a fault there.
@@ -81,7 +82,7 @@ func New(t testing.TB) *Gate {
 	t.Helper()
 	return &Gate{
 		Prometheus: envoytest.StartPrometheus(t), Triton: envoytest.StartTriton(t),
-		Secrets: t.TempDir(), gateFiles: t.TempDir(),
+		Secrets: t.TempDir(), GateFiles: t.TempDir(),
 	}
 }
 
@@ -117,7 +118,7 @@ func (g *Gate) write(t testing.TB, v Values, edits ...Edit) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := strings.NewReplacer("/etc/envoy/gate", g.gateFiles, "/etc/prometheus-client", g.Secrets)
+	here := strings.NewReplacer("/etc/envoy/gate", g.GateFiles, "/etc/prometheus-client", g.Secrets)
 	files := data(t, manifests["envoy/lua-configmap.yaml"])
 	for name, text := range files {
 		for _, edit := range edits {
@@ -125,7 +126,7 @@ func (g *Gate) write(t testing.TB, v Values, edits ...Edit) string {
 		}
 		files[name] = here.Replace(text)
 	}
-	Mount(t, g.gateFiles, files)
+	Mount(t, g.GateFiles, files)
 	return here.Replace(data(t, manifests["envoy/configmap.yaml"])["envoy.yaml"])
 }
 
@@ -161,6 +162,16 @@ func Mount(t testing.TB, dir string, files map[string]string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// GateFile is the gate that Envoy watches.
+func (g *Gate) GateFile(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(g.GateFiles, "gate.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // Reload gives Envoy the values' gate while it runs, and waits until it has taken it. Nothing is known afterwards.

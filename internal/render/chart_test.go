@@ -5,7 +5,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
 
@@ -15,7 +14,7 @@ var inNamespace = render.Options{Release: "sonic", Namespace: "cms", Strict: tru
 // loaded is the chart of this module.
 func loaded(t testing.TB) *render.Loaded {
 	t.Helper()
-	c, err := render.Load(chart.FS())
+	c, err := embedded()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,6 +89,6 @@ func mean(e parser.Expr, over time.Duration) parser.Expr {
 }
 
 func series(name string, s Selector) parser.Expr {
-	named := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)
+	named := labels.MustNewMatcher(labels.MatchEqual, metricNameLabel, name)
 	return &parser.VectorSelector{Name: name, LabelMatchers: append([]*labels.Matcher{named}, s.matchers...)}
 }

@@ -26,6 +26,8 @@ const (
 )
 
 const (
+	metricNameLabel = "__name__"
+
 	clusterLabel = "envoy_cluster_name"
 	modelLabel   = "model"
 

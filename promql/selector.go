@@ -60,7 +60,7 @@ func own(matchers []*labels.Matcher) (Selector, error) {
 	var errs []error
 	for _, m := range matchers {
 		switch m.Name {
-		case labels.MetricName:
+		case metricNameLabel:
 			errs = append(errs, fmt.Errorf("must not name a metric, got %s", m))
 		case clusterLabel:
 			errs = append(errs, fmt.Errorf("must not select the Envoy cluster, which is always %s, got %s", tritonCluster, m))

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
@@ -34,7 +34,7 @@ func nameRule(kind string) validation.ValidateNameFunc {
 	case "Namespace":
 		return validation.NameIsDNSLabel
 	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
-		return path.ValidatePathSegmentName
+		return func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 	}
 	return validation.NameIsDNSSubdomain
 }

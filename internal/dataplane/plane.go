@@ -142,7 +142,7 @@ func (p *Plane) arguments(t testing.TB) (args []string, merged string) {
 		// Kubernetes would replace the variable, and takes $$ for $.
 		arg := p.local(strings.NewReplacer("$(POD_NAME)", "the-pod", "$$(", "$(").Replace(rendered[i]))
 		switch arg {
-		case "--config-path", "--concurrency", "--log-level":
+		case "--config-path", "--concurrency", "--log-level", "--service-cluster", "--service-node":
 			i++
 		case "--config-yaml":
 			i++

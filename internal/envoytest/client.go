@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // registers the codec that rawCodec falls back to
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec that RawCodec falls back to
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -33,7 +33,7 @@ func Dial(t testing.TB, addr string, options ...grpc.DialOption) *Client {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+addr, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(largestMessage)),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(RawCodec{}), grpc.MaxCallRecvMsgSize(largestMessage)),
 	}, options...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -56,19 +56,19 @@ func (c *Client) Call(ctx context.Context, method string, message []byte, header
 	return r
 }
 
-// rawCodec carries messages that are encoded already, as *[]byte, and others as protobuf.
-type rawCodec struct{}
+// RawCodec carries messages that are encoded already, as *[]byte, and others as protobuf.
+type RawCodec struct{}
 
-func (rawCodec) Name() string { return "proto" }
+func (RawCodec) Name() string { return "proto" }
 
-func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+func (RawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	if raw, ok := v.(*[]byte); ok {
 		return mem.BufferSlice{mem.SliceBuffer(*raw)}, nil
 	}
 	return protoCodec().Marshal(v)
 }
 
-func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+func (RawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	if raw, ok := v.(*[]byte); ok {
 		*raw = data.Materialize()
 		return nil

@@ -98,7 +98,7 @@ func (s *Triton) Up(t testing.TB) {
 		t.Fatal(err)
 	}
 	s.Addr, s.health = l.Addr().String(), health.NewServer()
-	s.server = grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.UnknownServiceHandler(s.handle),
+	s.server = grpc.NewServer(grpc.ForceServerCodecV2(RawCodec{}), grpc.UnknownServiceHandler(s.handle),
 		grpc.MaxRecvMsgSize(largestMessage), grpc.MaxConcurrentStreams(1<<20), grpc.UnaryInterceptor(s.countHealthCheck))
 	healthpb.RegisterHealthServer(s.server, s.health)
 	go func() { _ = s.server.Serve(l) }()

@@ -15,9 +15,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fastmachinelearning/supersonic/scripts/lab/addons"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/build"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/images"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/node"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
 
 const usage = `lab runs a Kubernetes node on this machine and the chart's scenarios in it.
@@ -90,7 +92,7 @@ func run(ctx context.Context, args []string) error {
 func command(ctx context.Context, d node.Dir, name string) error {
 	switch name {
 	case "build":
-		_, err := prepare(ctx, d, sayer())
+		_, _, err := prepare(ctx, d, sayer())
 		return err
 	case "up":
 		return up(ctx, d)
@@ -123,11 +125,18 @@ func up(ctx context.Context, d node.Dir) error {
 		return fmt.Errorf("%w, it lacks:\n  %s", errLacks, strings.Join(lacks, "\n  "))
 	}
 	say := sayer()
-	archives, err := prepare(ctx, d, say)
+	builder, archives, err := prepare(ctx, d, say)
 	if err != nil {
 		return err
 	}
 	if err := node.Up(ctx, d, archives, say); err != nil {
+		return err
+	}
+	config, err := builder.KEDAConfig(ctx)
+	if err != nil {
+		return err
+	}
+	if err := addons.Install(ctx, d, build.CoreDNS, builder.Pins.Version("keda"), config, say); err != nil {
 		return err
 	}
 	say("up; try: go run . exec kubectl get pods -A")
@@ -142,16 +151,26 @@ func sayer() func(string) {
 
 // prepare makes the binaries and images that are missing, and returns the
 // images' archives.
-func prepare(ctx context.Context, d node.Dir, say func(string)) ([]string, error) {
-	programs := build.Dir(d)
-	if err := programs.All(ctx, say); err != nil {
-		return nil, err
+func prepare(ctx context.Context, d node.Dir, say func(string)) (build.Builder, []string, error) {
+	pins, err := tools.Find()
+	if err != nil {
+		return build.Builder{}, nil, err
+	}
+	programs := build.Builder{Dir: string(d), Pins: pins, Say: say}
+	if err := programs.All(ctx); err != nil {
+		return programs, nil, err
+	}
+	if err := pins.Install(ctx, "envoy", "triton", "prometheus", "promtool", "helm"); err != nil {
+		return programs, nil, err
 	}
 	cache := filepath.Join(string(d), "cache")
 	if err := images.Host(ctx, cache, d.Host()); err != nil {
-		return nil, err
+		return programs, nil, err
 	}
-	return images.Build(ctx, programs.File, cache, d.Images(), say)
+	archives, err := images.Builder{
+		Programs: programs.File, Pins: pins, Cache: cache, Dir: filepath.Join(string(d), "images"), Say: say,
+	}.All(ctx)
+	return programs, archives, err
 }
 
 func status(ctx context.Context, d node.Dir) error {

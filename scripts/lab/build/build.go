@@ -8,58 +8,57 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
 
-// A Dir is the folder that binaries and their sources are made in.
-type Dir string
+// A Builder makes the lab's programs in a folder, in the pinned versions.
+type Builder struct {
+	Dir  string
+	Pins tools.Set
+	Say  func(string)
+}
 
 // File is where the binary of a program is, and its version.
-func (d Dir) File(name string) (file, version string) {
-	if name == "pause" {
-		return filepath.Join(string(d), "bin", "pause"), "lab"
+func (b Builder) File(name string) (file, version string) {
+	file = filepath.Join(b.Dir, "bin", name)
+	if _, all := programs(b.Pins); all[name].version != "" {
+		version = all[name].version
+		file += "-" + version
 	}
-	p := programs[name]
-	return filepath.Join(string(d), "bin", name+"-"+p.version), p.version
+	return file, version
 }
 
 // All builds the programs that are missing, and links each under its plain name.
-func (d Dir) All(ctx context.Context, say func(string)) error {
-	if err := os.MkdirAll(filepath.Join(string(d), "bin"), 0o755); err != nil {
+func (b Builder) All(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Join(b.Dir, "bin"), 0o755); err != nil {
 		return err
 	}
-	names := make([]string, 0, len(programs))
-	for name := range programs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names, all := programs(b.Pins)
 	for _, name := range names {
-		if err := d.one(ctx, name, say); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		file, version := b.File(name)
+		if _, err := os.Stat(file); err != nil {
+			b.Say("build " + name + " " + version)
+			if err := b.build(ctx, name, all[name], file); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
-	}
-	return d.pause(ctx)
-}
-
-func (d Dir) one(ctx context.Context, name string, say func(string)) error {
-	p := programs[name]
-	file, _ := d.File(name)
-	if _, err := os.Stat(file); err != nil {
-		say("build " + name + " " + p.version)
-		if err := d.build(ctx, name, p, file); err != nil {
+		link := filepath.Join(b.Dir, "bin", name)
+		_ = os.Remove(link) // It may name an earlier version.
+		if err := os.Symlink(filepath.Base(file), link); err != nil {
 			return err
 		}
 	}
-	link := filepath.Join(string(d), "bin", name)
-	_ = os.Remove(link) // It may name an earlier version.
-	return os.Symlink(filepath.Base(file), link)
+	// The lab's own needs no module.
+	_, err := goTool(ctx, b.Pins.Module, "build", "-o", filepath.Join(b.Dir, "bin", "pause"), "./pause")
+	return err
 }
 
 // build makes the module and builds the program in it.
-func (d Dir) build(ctx context.Context, name string, p program, file string) error {
-	src := filepath.Join(string(d), "src", p.source+"-"+p.version)
-	if err := d.module(ctx, p, src); err != nil {
+func (b Builder) build(ctx context.Context, name string, p program, file string) error {
+	src := filepath.Join(b.Dir, "src", p.source+"-"+p.version)
+	if err := b.module(ctx, p, src); err != nil {
 		return err
 	}
 	if p.main != "" {
@@ -86,16 +85,12 @@ func (d Dir) build(ctx context.Context, name string, p program, file string) err
 // module makes a main module that requires the program's. Upstream's own
 // go.mod, with what it replaces, is the start, since only a main module's
 // replacements count.
-func (d Dir) module(ctx context.Context, p program, src string) error {
+func (b Builder) module(ctx context.Context, p program, src string) error {
 	if _, err := os.Stat(filepath.Join(src, "complete")); err == nil {
 		return nil
 	}
-	out, err := goTool(ctx, "", "mod", "download", "-json", p.module+"@v"+p.version)
+	upstream, err := fetch(ctx, p)
 	if err != nil {
-		return err
-	}
-	var upstream struct{ Dir, GoMod string }
-	if err := json.Unmarshal(out, &upstream); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(upstream.GoMod)
@@ -121,6 +116,24 @@ func (d Dir) module(ctx context.Context, p program, src string) error {
 	return os.WriteFile(filepath.Join(src, "complete"), nil, 0o644)
 }
 
+// An upstream is where the module cache holds a module.
+type upstream struct{ Dir, GoMod string }
+
+func fetch(ctx context.Context, p program) (upstream, error) {
+	var u upstream
+	out, err := goTool(ctx, "", "mod", "download", "-json", p.module+"@v"+p.version)
+	if err != nil {
+		return u, err
+	}
+	return u, json.Unmarshal(out, &u)
+}
+
+// KEDAConfig is the folder of manifests in KEDA's module.
+func (b Builder) KEDAConfig(ctx context.Context) (string, error) {
+	u, err := fetch(ctx, program{module: kedaModule, version: b.Pins.Version("keda")})
+	return filepath.Join(u.Dir, "config"), err
+}
+
 var (
 	moduleLine = regexp.MustCompile(`(?m)^module .*$`)
 	local      = regexp.MustCompile(`(?m)^(\s*(?:replace )?)(\S+)( v\S+)? => (\./|\.\./)\S+$`)
@@ -137,30 +150,6 @@ func own(p program, text []byte) []byte {
 		return []byte(required.ReplaceAllString(out, "${1} v0."+minor+"${2}"))
 	}
 	return []byte(local.ReplaceAllString(out, ""))
-}
-
-// pause is the lab's own and needs no module.
-func (d Dir) pause(ctx context.Context) error {
-	file, _ := d.File("pause")
-	if _, err := os.Stat(file); err == nil {
-		return nil
-	}
-	here, err := Module()
-	if err != nil {
-		return err
-	}
-	_, err = goTool(ctx, here, "build", "-o", file, "./pause")
-	return err
-}
-
-// Module is the folder of the lab's own Go module, from the working directory up.
-func Module() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
-		"github.com/fastmachinelearning/supersonic/scripts/lab").Output()
-	if err != nil {
-		return "", fmt.Errorf("run it in scripts/lab: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 // goTool runs the go command out of the way of others, and returns what it prints.

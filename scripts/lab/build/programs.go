@@ -1,16 +1,16 @@
 // Package build makes the lab's programs from Go modules.
 package build
 
-import "strings"
+import (
+	"strings"
 
-// Versions of what is built. KEDA's images and manifests go by the same.
+	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
+)
+
+// Versions of what only the lab needs; the others are the repository's pins.
 const (
-	Kubernetes = "1.34.2"
-	KEDA       = "2.21.0"
-	prometheus = "0.316.0" // the module's version of Prometheus 3.16
-	etcd       = "3.6.5"
-	coreDNS    = "1.12.1"
-	helm       = "3.22.0"
+	CoreDNS = "1.12.1"
+	etcd    = "3.6.5"
 )
 
 // A program is one binary of the lab.
@@ -22,45 +22,45 @@ type program struct {
 	main    string // text of the main package, where upstream's cannot be built from outside
 }
 
-// programs by name. Those of one source share a module.
-var programs = map[string]program{
-	"kube-apiserver":          kubernetes("kube-apiserver", "NewAPIServerCommand()"),
-	"kube-controller-manager": kubernetes("kube-controller-manager", "NewControllerManagerCommand()"),
-	"kube-scheduler":          kubernetes("kube-scheduler", "NewSchedulerCommand()"),
-	"kubelet":                 kubernetes("kubelet", "NewKubeletCommand(context.Background())"),
-	"kube-proxy":              kubernetes("kube-proxy", "NewProxyCommand()"),
-	"kubectl": {
-		version: Kubernetes, source: "kubernetes", module: kubernetesModule, pkg: "./kubectl",
-		main: mainOf("k8s.io/kubectl/pkg/cmd", "cmd.NewDefaultKubectlCommand()"),
-	},
-	"keda-operator": {version: KEDA, source: "keda", module: kedaModule, pkg: kedaModule + "/cmd/operator"},
-	"keda-adapter":  {version: KEDA, source: "keda", module: kedaModule, pkg: kedaModule + "/cmd/adapter"},
-	"etcd": {
-		version: etcd, source: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3",
-	},
-	"coredns": {
-		version: coreDNS, source: "coredns", module: "github.com/coredns/coredns", pkg: "github.com/coredns/coredns",
-	},
-	"helm":       {version: helm, source: "helm", module: "helm.sh/helm/v3", pkg: "helm.sh/helm/v3/cmd/helm"},
-	"prometheus": prometheusProgram("prometheus"),
-	"promtool":   prometheusProgram("promtool"),
-}
-
 const (
 	kubernetesModule = "k8s.io/kubernetes"
 	kedaModule       = "github.com/kedacore/keda/v2"
 )
 
-func kubernetes(name, command string) program {
-	return program{
-		version: Kubernetes, source: "kubernetes", module: kubernetesModule, pkg: "./" + name,
-		main: mainOf("k8s.io/kubernetes/cmd/"+name+"/app", "app."+command),
+// programs by name, and the order to build them in. Those of one source share
+// a module.
+func programs(pins tools.Set) ([]string, map[string]program) {
+	k8s, keda := pins.Version("kubernetes-1.34"), pins.Version("keda")
+	all := map[string]program{
+		"kubectl": {
+			version: k8s, source: "kubernetes", module: kubernetesModule, pkg: "./kubectl",
+			main: mainOf("k8s.io/kubectl/pkg/cmd", "cmd.NewDefaultKubectlCommand()"),
+		},
+		"keda-operator": {version: keda, source: "keda", module: kedaModule, pkg: kedaModule + "/cmd/operator"},
+		"keda-adapter":  {version: keda, source: "keda", module: kedaModule, pkg: kedaModule + "/cmd/adapter"},
+		"etcd": {
+			version: etcd, source: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3",
+		},
+		"coredns": {
+			version: CoreDNS, source: "coredns", module: "github.com/coredns/coredns", pkg: "github.com/coredns/coredns",
+		},
 	}
-}
-
-func prometheusProgram(name string) program {
-	const module = "github.com/prometheus/prometheus"
-	return program{version: prometheus, source: "prometheus", module: module, pkg: module + "/cmd/" + name}
+	for name, command := range map[string]string{
+		"kube-apiserver":          "NewAPIServerCommand()",
+		"kube-controller-manager": "NewControllerManagerCommand()",
+		"kube-scheduler":          "NewSchedulerCommand()",
+		"kubelet":                 "NewKubeletCommand(context.Background())",
+		"kube-proxy":              "NewProxyCommand()",
+	} {
+		all[name] = program{
+			version: k8s, source: "kubernetes", module: kubernetesModule, pkg: "./" + name,
+			main: mainOf("k8s.io/kubernetes/cmd/"+name+"/app", "app."+command),
+		}
+	}
+	return []string{
+		"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl",
+		"etcd", "coredns", "keda-operator", "keda-adapter",
+	}, all
 }
 
 // mainOf is a main package that runs a command of Kubernetes.

@@ -18,6 +18,7 @@ type Image struct {
 	Entrypoint []string // may be empty
 	Env        []string // NAME=VALUE
 	Workdir    string
+	User       string // uid:gid; empty means root
 	fill       func(*layer) error
 }
 
@@ -53,7 +54,7 @@ func (i Image) pack(file string, content *os.File, digest string) error {
 	config, err := json.Marshal(map[string]any{
 		"architecture": "amd64",
 		"os":           "linux",
-		"config":       map[string]any{"Entrypoint": i.Entrypoint, "Env": i.Env, "WorkingDir": i.Workdir},
+		"config":       map[string]any{"Entrypoint": i.Entrypoint, "Env": i.Env, "WorkingDir": i.Workdir, "User": i.User},
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest}},
 	})
 	if err != nil {

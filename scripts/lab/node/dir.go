@@ -31,9 +31,6 @@ func (d Dir) Bin(name string) string { return filepath.Join(string(d), "bin", na
 // Host is the folder with the Debian packages that the node itself needs.
 func (d Dir) Host() string { return filepath.Join(string(d), "host") }
 
-// Images is the folder with the image archives.
-func (d Dir) Images() string { return filepath.Join(string(d), "images") }
-
 // Run is a path under the folder of the running node.
 func (d Dir) Run(elem ...string) string {
 	return filepath.Join(append([]string{string(d), "run"}, elem...)...)

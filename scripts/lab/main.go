@@ -30,6 +30,8 @@ Usage: go run . [-dir FOLDER] COMMAND
   up                 build what is missing, start the node, install KEDA
   down               end the node and remove what it made (binaries and images stay)
   status             say what runs
+  e2e [FLAG ...]     run the scenarios in it; flags are those of go test binaries, as in
+                     -test.run TestInstall
   exec COMMAND ...   run a command inside, as in: go run . exec kubectl get pods -A
 
 Exit codes: 0, 1 for a fault, 2 for wrong usage, 3 when the machine cannot run it.
@@ -82,6 +84,8 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("%w: no command", errUsage)
 	case rest[0] == "exec" && len(rest) > 1:
 		return interactive(d.Command(ctx, rest[1], rest[2:]...))
+	case rest[0] == "e2e":
+		return e2e(ctx, d, rest[1:])
 	case len(rest) > 1:
 		return fmt.Errorf("%w: %s takes no arguments", errUsage, rest[0])
 	default:
@@ -190,6 +194,24 @@ func status(ctx context.Context, d node.Dir) error {
 		fmt.Printf("%-24s %s\n", name, what)
 	}
 	return interactive(d.Command(ctx, "kubectl", "get", "pods", "-A"))
+}
+
+// e2e builds the scenarios and runs them inside the lab.
+func e2e(ctx context.Context, d node.Dir, flags []string) error {
+	pins, err := tools.Find()
+	if err != nil {
+		return err
+	}
+	binary := d.Bin("e2e.test")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./e2e")
+	build.Dir, build.Env = pins.Module, append(os.Environ(), "CGO_ENABLED=0")
+	if err := interactive(build); err != nil {
+		return err
+	}
+	cmd := d.Command(ctx, binary, append([]string{"-test.v", "-test.timeout=60m"}, flags...)...)
+	cmd.Dir = filepath.Join(pins.Module, "e2e")
+	cmd.Env = append(cmd.Env, "LAB_INSIDE=1")
+	return interactive(cmd)
 }
 
 func interactive(cmd *exec.Cmd) error {

@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/images"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
+)
+
+// tolerance of a comparison with Envoy's clock, which counts whole
+// milliseconds, in bins.
+const tolerance = 0.15
+
+// agree asks both rendered queries with promtool and compares the answers with
+// what the clients wrote down over the last minute, which a fleet of that many
+// servers has served.
+func (f fleet) agree(replicas float64, runs ...*load.Run) {
+	f.t.Helper()
+	needed, ratio, err := f.rendered(f.t.Context())
+	must(f.t, err)
+	f.await(30*time.Second, "the clients' numbers in both queries", func(ctx context.Context) error {
+		gotNeeded, err := f.promtool(ctx, needed)
+		if err != nil {
+			return err
+		}
+		gotRatio, err := f.promtool(ctx, ratio)
+		if err != nil {
+			return err
+		}
+		inFlight, serving := bookkeeping(runs)
+		busy := max(serving, replicas)
+		f.t.Logf("clients: %.2f in flight, %.2f served at once; needed replicas %.2f of %.2f, occupancy ratio %.2f of %.2f",
+			inFlight, serving, gotNeeded, inFlight*replicas/busy, gotRatio, inFlight/busy)
+		if far(gotNeeded, inFlight*replicas/busy) || far(gotRatio, inFlight/busy) {
+			return fmt.Errorf("needed replicas %.2f, want %.2f; occupancy ratio %.2f, want %.2f",
+				gotNeeded, inFlight*replicas/busy, gotRatio, inFlight/busy)
+		}
+		return nil
+	})
+}
+
+func far(got, want float64) bool { return math.Abs(got-want) > tolerance*want }
+
+// bookkeeping is the mean number of requests in flight over the last minute, and
+// of those being executed, from the models' own times.
+func bookkeeping(runs []*load.Run) (inFlight, serving float64) {
+	for _, run := range runs {
+		r := run.SoFar()
+		// A call that has not ended yet is not written down: leave the last second out.
+		from, to := r.Lasted-61*time.Second, r.Lasted-time.Second
+		inFlight += r.InFlight(from, to)
+		for name, text := range images.Models {
+			seconds, _ := strconv.ParseFloat(text, 64)
+			serving += seconds * float64(r.Of(name).Between(from, to).Completed()) / (to - from).Seconds()
+		}
+	}
+	return inFlight, serving
+}
+
+// rendered are the query that KEDA asks, and the ratio that Prometheus records.
+func (f fleet) rendered(ctx context.Context) (needed, ratio string, err error) {
+	needed, err = lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", "scaledobjects.keda.sh", "-o",
+		`jsonpath={.items[0].spec.triggers[?(@.name=="load")].metadata.query}`)
+	if err != nil {
+		return "", "", err
+	}
+	address, err := f.Address(ctx, f.Name+"-prometheus-server", "http")
+	if err != nil {
+		return "", "", err
+	}
+	resp, err := http.Get("http://" + address + "/api/v1/rules?rule_name[]=supersonic:occupancy_ratio")
+	if err != nil {
+		return "", "", err
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Data struct {
+			Groups []struct{ Rules []struct{ Query string } }
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return "", "", err
+	}
+	for _, g := range answer.Data.Groups {
+		for _, r := range g.Rules {
+			return needed, r.Query, nil
+		}
+	}
+	return "", "", fmt.Errorf("Prometheus has no rule supersonic:occupancy_ratio")
+}

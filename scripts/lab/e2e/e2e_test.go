@@ -1,0 +1,125 @@
+// Package e2e runs the chart in the lab's cluster, with real clients that count
+// every request. It runs with "go run . e2e" in scripts/lab, or make e2e.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
+)
+
+// lab is the cluster, nil outside.
+var lab *cluster.Cluster
+
+func TestMain(m *testing.M) {
+	if os.Getenv("LAB_INSIDE") == "" {
+		fmt.Println("skipped: these tests run inside the lab, see docs/lab.md: make lab e2e")
+		os.Exit(0)
+	}
+	var err error
+	if lab, err = cluster.Open(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// A fleet is a release under test.
+type fleet struct {
+	cluster.Release
+	t testing.TB
+}
+
+// install makes a namespace with the test's name and a release in it, prints
+// the state after a failure, and removes both at the end.
+func install(t testing.TB, name string, args ...string) fleet {
+	t.Helper()
+	f := fleet{Release: cluster.Release{Cluster: lab, Name: "sonic", Namespace: name}, t: t}
+	f.cleanup()
+	must(t, f.Apply(t.Context(), append([]string{"-f", lab.Values("lab")}, args...)...))
+	return f
+}
+
+// cleanup has the release and its namespace removed when the test ends.
+func (f fleet) cleanup() {
+	f.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
+		defer cancel()
+		if f.t.Failed() {
+			f.t.Logf("the state of %s:\n%s", f.Namespace, lab.State(ctx, f.Namespace))
+		}
+		if err := f.Uninstall(ctx); err != nil {
+			f.t.Error(err)
+		}
+		if err := lab.RemoveNamespace(ctx, f.Namespace); err != nil {
+			f.t.Error(err)
+		}
+	})
+}
+
+// envoy is the address that clients call.
+func (f fleet) envoy() string {
+	f.t.Helper()
+	address, err := f.Address(f.t.Context(), f.Name, "grpc")
+	must(f.t, err)
+	return address
+}
+
+// clients sets synchronous clients to work.
+func (f fleet) clients(number int, models ...string) *load.Run {
+	f.t.Helper()
+	run, err := load.Clients{Address: f.envoy(), Models: models, Number: number}.Start()
+	must(f.t, err)
+	return run
+}
+
+// firstAnswer waits until a model answers through Envoy.
+func (f fleet) firstAnswer(limit time.Duration) {
+	f.t.Helper()
+	client, err := load.Dial(f.envoy())
+	must(f.t, err)
+	defer client.Close()
+	f.await(limit, "first answered request", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		return client.Infer(ctx, "fast")
+	})
+}
+
+// await ends the test unless f comes true within the limit.
+func (f fleet) await(limit time.Duration, what string, check func(context.Context) error) {
+	f.t.Helper()
+	must(f.t, cluster.Await(f.t.Context(), limit, what, check))
+}
+
+// awaitSize waits until a fleet wants a size and all of it is ready.
+func (f fleet) awaitSize(sizes *cluster.Sizes, limit time.Duration, size int32) {
+	f.t.Helper()
+	f.await(limit, fmt.Sprintf("a fleet of %d", size), func(context.Context) error {
+		if s := sizes.Last(); s.Wanted != size || s.Ready != size || s.Pods != size {
+			return fmt.Errorf("%d wanted, %d ready of %d", s.Wanted, s.Ready, s.Pods)
+		}
+		return nil
+	})
+}
+
+// noneFailed reports every request that was not answered.
+func noneFailed(t testing.TB, what string, r load.Result) {
+	t.Helper()
+	t.Logf("%s: %s", what, r)
+	if n := len(r.Failed()); n > 0 {
+		t.Errorf("%s: %d of %d requests failed", what, n, len(r.Calls))
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

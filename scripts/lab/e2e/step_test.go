@@ -1,0 +1,49 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
+)
+
+// Sixteen synchronous clients on two models, one instance of each on every
+// server, keep 16/(2·2) = 4 servers at twice the service time. The fleet grows
+// to its answer and stays; when most clients leave it shrinks again, and those
+// that stay lose no request. The gate's and KEDA's queries say what the clients
+// saw.
+func TestStep(t *testing.T) {
+	f := install(t, "step")
+	f.firstAnswer(time.Minute)
+	sizes := f.WatchSizes(t.Context())
+	few := f.clients(2, "fast", "slow")
+	many := f.clients(14, "fast", "slow")
+
+	f.await(5*time.Minute, "a fleet that stays for a minute", func(context.Context) error {
+		if s := sizes.Last(); s.Wanted < 2 || sizes.Steady() < time.Minute {
+			return fmt.Errorf("%d wanted, %d ready, steady for %s", s.Wanted, s.Ready, sizes.Steady())
+		}
+		return nil
+	})
+	course := sizes.Course()
+	changes := cluster.Changes(course)
+	final := changes[len(changes)-1]
+	t.Logf("up: %s", cluster.Describe(course))
+	t.Logf("up: %d changes to %d servers, at most %d", len(changes)-1, final, slices.Max(changes))
+	if final < 4 || final > 6 {
+		t.Errorf("the fleet settles at %d servers, want 4 to 6", final)
+	}
+	if over := slices.Max(changes) - final; over > 1 {
+		t.Errorf("the fleet overshoots by %d servers, want at most 1", over)
+	}
+	f.agree(float64(final), few, many)
+
+	noneFailed(t, "clients that leave", many.Stop())
+	f.awaitSize(sizes, 5*time.Minute, 1)
+	noneFailed(t, "clients that stay", few.Stop())
+	t.Logf("down: %s", cluster.Describe(sizes.Stop()))
+	f.noRestarts()
+}

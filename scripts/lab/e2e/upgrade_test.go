@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
+)
+
+// gated is a fleet of two at most with the gate on: 16 clients keep it at four
+// times the service time.
+var gated = []string{
+	"--set", "keda.maxReplicaCount=2", "--set", "envoy.rate_limiter.prometheus_based.enabled=true",
+}
+
+// An upgrade of a fleet that has grown leaves its size alone, and a changed
+// gate reaches Envoy; no request fails.
+func TestUpgradeWhileScaled(t *testing.T) {
+	f := install(t, "upgrade", append(gated, "--set", "serverAdmissionThreshold=100")...)
+	f.firstAnswer(time.Minute)
+	sizes := f.WatchSizes(t.Context())
+	run := f.clients(16, "fast", "slow")
+	f.awaitSize(sizes, 3*time.Minute, 2)
+	f.awaitIndex(2*time.Minute, codes.OK)
+	before := len(sizes.Course())
+
+	must(t, f.Apply(t.Context(), append([]string{"-f", lab.Values("lab"), "--set", "serverAdmissionThreshold=3"}, gated...)...))
+	f.awaitIndex(3*time.Minute, codes.ResourceExhausted)
+	for _, s := range sizes.Course()[before:] {
+		if s.Wanted != 2 {
+			t.Errorf("the upgrade changed the fleet's size: %s", cluster.Describe(sizes.Course()))
+			break
+		}
+	}
+	noneFailed(t, "clients during the upgrade", run.Stop())
+}
+
+// Beyond the threshold new clients are turned away with the right status, while
+// those inside go on; when the load is gone, they are let in.
+func TestGate(t *testing.T) {
+	f := install(t, "gate", gated...)
+	f.firstAnswer(time.Minute)
+	f.awaitIndex(time.Minute, codes.OK)
+	run := f.clients(16, "fast", "slow")
+	f.awaitIndex(3*time.Minute, codes.ResourceExhausted)
+	noneFailed(t, "clients inside", run.Stop())
+	f.awaitIndex(3*time.Minute, codes.OK)
+}
+
+// awaitIndex calls the method with which a job begins until it ends as wanted.
+func (f fleet) awaitIndex(limit time.Duration, want codes.Code) {
+	f.t.Helper()
+	client, err := load.Dial(f.envoy())
+	must(f.t, err)
+	defer client.Close()
+	f.await(limit, fmt.Sprintf("an index call that ends with %s", want), func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if err := client.Index(ctx); status.Code(err) != want {
+			return fmt.Errorf("it ended with %s: %v", status.Code(err), err)
+		}
+		return nil
+	})
+}
+
+// A release as chart 0.3.1 made it is upgraded in place: nothing is refused,
+// the Service and its address stay, and the fleet answers.
+func TestUpgradeFrom031(t *testing.T) {
+	f := fleet{Release: cluster.Release{Cluster: lab, Name: "sonic", Namespace: "legacy"}, t: t}
+	f.cleanup()
+	must(t, lab.Namespace(t.Context(), f.Namespace))
+	_, err := lab.Kubectl(t.Context(), "", "label", "namespace", f.Namespace, "--overwrite",
+		"pod-security.kubernetes.io/enforce=baseline")
+	must(t, err)
+	_, err = lab.Helm(t.Context(), "install", f.Name, "testdata/chart-0.3.1", "--namespace", f.Namespace,
+		"--wait", "--timeout", "3m")
+	must(t, err)
+	f.firstAnswer(time.Minute)
+	before, err := lab.Kube.CoreV1().Services(f.Namespace).Get(t.Context(), f.Name, metav1.GetOptions{})
+	must(t, err)
+
+	must(t, f.Apply(t.Context(), "-f", lab.Values("lab")))
+	f.firstAnswer(time.Minute)
+	after, err := lab.Kube.CoreV1().Services(f.Namespace).Get(t.Context(), f.Name, metav1.GetOptions{})
+	must(t, err)
+	if before.UID != after.UID || before.Spec.ClusterIP != after.Spec.ClusterIP {
+		t.Errorf("the Service was replaced: %s at %s, before %s at %s",
+			after.UID, after.Spec.ClusterIP, before.UID, before.Spec.ClusterIP)
+	}
+	f.healthy(time.Minute)
+}

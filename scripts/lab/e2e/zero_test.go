@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
+)
+
+// zero are the values of a fleet that goes to nothing when idle. The cool-down
+// is the least that the chart takes: the server's start-up budget.
+var zero = []string{"--set", "keda.minReplicaCount=0", "--set", "keda.cooldownPeriod=60"}
+
+// Without hold, calls are refused until the first server is ready; the fleet
+// goes back to nothing when nobody calls.
+func TestFromZero(t *testing.T) {
+	f := install(t, "zero", zero...)
+	sizes := f.WatchSizes(t.Context())
+	f.awaitSize(sizes, 4*time.Minute, 0)
+
+	client, err := load.Dial(f.envoy())
+	must(t, err)
+	defer client.Close()
+	begin, refused := time.Now(), 0
+	f.await(2*time.Minute, "an answer from a fleet that was at 0", func(ctx context.Context) error {
+		err := client.Infer(ctx, "fast")
+		if err != nil {
+			refused++
+		}
+		return err
+	})
+	t.Logf("first answer %s after the first call, %d calls refused before", time.Since(begin).Round(time.Millisecond), refused)
+	f.awaitSize(sizes, time.Minute, 1)
+	f.awaitSize(sizes, 5*time.Minute, 0)
+}
+
+// With hold, the call with which a job begins waits at Envoy until a server is
+// ready, and every call after it is answered.
+func TestFromZeroWithHold(t *testing.T) {
+	f := install(t, "hold", append(zero, "--set", "envoy.hold.enabled=true", "--set", "envoy.hold.maxSeconds=120")...)
+	sizes := f.WatchSizes(t.Context())
+	f.awaitSize(sizes, 4*time.Minute, 0)
+
+	client, err := load.Dial(f.envoy())
+	must(t, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	begin := time.Now()
+	if err := client.Index(ctx); err != nil {
+		t.Fatalf("held call after %s: %v", time.Since(begin).Round(time.Millisecond), err)
+	}
+	t.Logf("held call answered after %s", time.Since(begin).Round(time.Millisecond))
+	for i := range 10 {
+		if err := client.Infer(ctx, "fast"); err != nil {
+			t.Errorf("call %d after the held one: %v", i, err)
+		}
+	}
+	f.awaitSize(sizes, 5*time.Minute, 0)
+}
+
+// A cap above what the node can hold: servers that cannot be scheduled do not
+// raise the number that is asked for.
+func TestUnschedulablePods(t *testing.T) {
+	f := install(t, "cap", "--set", "keda.maxReplicaCount=40", "--set", "triton.resources.requests.cpu=600m")
+	f.firstAnswer(time.Minute)
+	sizes := f.WatchSizes(t.Context())
+	run := f.clients(16, "fast", "slow")
+	f.await(5*time.Minute, "servers that wait for a node, and a request that stays for a minute", func(context.Context) error {
+		course := sizes.Course()
+		last := course[len(course)-1]
+		if since := sizes.Since() - last.At; last.Ready >= last.Wanted || since < time.Minute {
+			return fmt.Errorf("%d wanted, %d ready, for %s", last.Wanted, last.Ready, since.Round(time.Second))
+		}
+		return nil
+	})
+	noneFailed(t, "clients", run.Stop())
+	last := sizes.Last()
+	t.Logf("%d wanted, %d ready", last.Wanted, last.Ready)
+	// 16 clients at twice the service time are never worth more than 8 servers.
+	if last.Wanted > 8 {
+		t.Errorf("%d servers wanted, want at most 8", last.Wanted)
+	}
+}

@@ -32,6 +32,8 @@ Usage: go run . [-dir FOLDER] COMMAND
   status             say what runs
   e2e [FLAG ...]     run the scenarios in it; flags are those of go test binaries, as in
                      -test.run TestInstall
+  ab                 compare ways to size the fleet, and write docs/comparison.html;
+                     AB=all for every load; goes on where it was broken off
   exec COMMAND ...   run a command inside, as in: go run . exec kubectl get pods -A
 
 Exit codes: 0, 1 for a fault, 2 for wrong usage, 3 when the machine cannot run it.
@@ -104,6 +106,10 @@ func command(ctx context.Context, d node.Dir, name string) error {
 		return node.Down(ctx, d)
 	case "status":
 		return status(ctx, d)
+	case "ab":
+		return compare(ctx, d)
+	case "ab-inside": // for ab: the runs
+		return inside(ctx, d)
 	case "spawn": // for up: starts process 1
 		return node.Spawn(d)
 	case "init": // process 1 inside
@@ -166,6 +172,12 @@ func prepare(ctx context.Context, d node.Dir, say func(string)) (build.Builder, 
 	}
 	if err := pins.Install(ctx, "envoy", "triton", "prometheus", "promtool", "helm"); err != nil {
 		return programs, nil, err
+	}
+	for _, name := range []string{"helm", "promtool"} {
+		_ = os.Remove(d.Bin(name)) // It may name an earlier version.
+		if err := os.Symlink(pins.Path(name, "bin", name), d.Bin(name)); err != nil {
+			return programs, nil, err
+		}
 	}
 	cache := filepath.Join(string(d), "cache")
 	if err := images.Host(ctx, cache, d.Host()); err != nil {

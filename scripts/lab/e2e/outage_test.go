@@ -129,8 +129,8 @@ func (f fleet) scalePrometheus(replicas int) func(context.Context) error {
 // scrapeEnvoy lets every scrape of Envoy fail, or not, by a limit of one sample.
 // Prometheus reads its configuration again by itself.
 func (f fleet) scrapeEnvoy(on bool) func(context.Context) error {
-	const job = "job_name: envoy"
-	const limit = "job_name: envoy\n    sample_limit: 1"
+	const job = "job_name: sonic-envoy"
+	const limit = "job_name: sonic-envoy\n    sample_limit: 1"
 	return func(ctx context.Context) error {
 		maps := lab.Kube.CoreV1().ConfigMaps(f.Namespace)
 		m, err := maps.Get(ctx, "sonic-prometheus-config", metav1.GetOptions{})
@@ -154,7 +154,7 @@ func (f fleet) scrapeEnvoy(on bool) func(context.Context) error {
 			want = 1
 		}
 		return cluster.Await(ctx, 3*time.Minute, "the changed scrape", func(ctx context.Context) error {
-			got, err := f.query(ctx, `max(up{job="envoy"})`)
+			got, err := f.query(ctx, `max(up{job="sonic-envoy"})`)
 			if err == nil && got != want {
 				err = fmt.Errorf("up is %v, want %v", got, want)
 			}

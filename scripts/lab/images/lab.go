@@ -18,8 +18,8 @@ const recipe = "r4"
 //go:embed model.py
 var model string
 
-// Models are those of the Triton image, with the time that each call takes.
-var Models = map[string]string{"fast": "0.02", "slow": "0.2"}
+// Models are those of the Triton image, with the seconds that each call takes.
+var Models = map[string]string{"fast": "0.02", "slow": "0.2", "long": "10"}
 
 const searchPath = "PATH=/opt/tritonserver/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

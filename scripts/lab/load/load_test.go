@@ -129,3 +129,21 @@ func TestNumbersOfAResult(t *testing.T) {
 		t.Errorf("result mismatch (-want +got):\n%s", diff)
 	}
 }
+
+func TestArrivalsDoNotWait(t *testing.T) {
+	address := serve(t, func(string) ([]byte, error) { time.Sleep(200 * time.Millisecond); return input, nil })
+	run, err := Arrivals{Address: address, Models: []string{"slow"}, Rate: 200, Seed: 1}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(run.SoFar().Calls) < 40 {
+		time.Sleep(time.Millisecond)
+	}
+	result := run.Stop()
+	if len(result.Failed()) > 0 {
+		t.Errorf("calls failed: %s", result)
+	}
+	if most := result.InFlight(200*time.Millisecond, 300*time.Millisecond); most < 10 {
+		t.Errorf("%.1f calls in flight at 200 a second of 0.2 s each, want about 40", most)
+	}
+}

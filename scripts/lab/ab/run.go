@@ -1,0 +1,122 @@
+package ab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
+)
+
+// An Outcome is what one arm did with one load, once.
+type Outcome struct {
+	Load   string         `json:"load"`
+	Arm    string         `json:"arm"`
+	Run    int            `json:"run"`
+	Date   string         `json:"date"`
+	Course []cluster.Size `json:"course"`
+	Calls  load.Result    `json:"calls"`
+}
+
+// file of an outcome, so that a broken comparison goes on where it was.
+func file(dir, name string, arm string, run int) string {
+	return filepath.Join(dir, fmt.Sprintf("%s.%s.%d.json", name, arm, run))
+}
+
+// All runs every arm under the loads, the given number of times, and keeps each
+// outcome in a file. The arms take turns, so that a slow hour hits all of them.
+func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, times int, queueLatency string, say func(string)) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, l := range loads {
+		for run := range times {
+			for _, arm := range Arms {
+				path := file(dir, l.Name, arm.Name, run)
+				if _, err := os.Stat(path); err == nil {
+					continue
+				}
+				say(fmt.Sprintf("%s, %s, run %d", l.Name, arm.Name, run+1))
+				o, err := one(ctx, c, l, arm, run, queueLatency)
+				if err != nil {
+					return fmt.Errorf("%s, %s, run %d: %w", l.Name, arm.Name, run+1, err)
+				}
+				say(summary(o))
+				data, err := json.Marshal(o)
+				if err != nil {
+					return err
+				}
+				if err := os.WriteFile(path, data, 0o644); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// one installs an arm, lets the load go over it, and removes it.
+func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queueLatency string) (o Outcome, err error) {
+	r := cluster.Release{Cluster: c, Name: "sonic", Namespace: "ab"}
+	defer func() {
+		ctx := context.WithoutCancel(ctx)
+		err = errors.Join(err, r.Uninstall(ctx), c.RemoveNamespace(ctx, r.Namespace))
+	}()
+	if err := r.Apply(ctx, append([]string{"-f", c.Values("lab")}, arm.Values(l.Ideal, queueLatency)...)...); err != nil {
+		return o, err
+	}
+	address, err := r.Address(ctx, r.Name, "grpc")
+	if err != nil {
+		return o, err
+	}
+	if err := answers(ctx, address); err != nil {
+		return o, err
+	}
+	o = Outcome{Load: l.Name, Arm: arm.Name, Run: run, Date: time.Now().UTC().Format(time.DateOnly)}
+	sizes := r.WatchSizes(ctx)
+	for i, p := range l.Phases {
+		begin := sizes.Since()
+		going, err := p.start(address, uint64(run*10+i))
+		if err != nil {
+			return o, err
+		}
+		select {
+		case <-time.After(p.Lasts): // The load itself.
+		case <-ctx.Done():
+			going.Stop()
+			return o, ctx.Err()
+		}
+		o.Calls.Lasted += p.Lasts
+		for _, call := range going.Stop().Calls {
+			call.At += begin
+			o.Calls.Calls = append(o.Calls.Calls, call)
+		}
+	}
+	o.Course = sizes.Stop()
+	return o, nil
+}
+
+func answers(ctx context.Context, address string) error {
+	client, err := load.Dial(address)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return cluster.Await(ctx, time.Minute, "first answer", func(ctx context.Context) error {
+		return client.Infer(ctx, "fast")
+	})
+}
+
+// escape writes a value for helm's --set-string.
+func escape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, ",", `\,`, "{", `\{`, "}", `\}`).Replace(text)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/ab"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/node"
+	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
+)
+
+// times that each arm meets each load.
+const times = 3
+
+// compare runs what is left of a comparison inside the lab, and writes the page.
+func compare(ctx context.Context, d node.Dir) error {
+	pins, err := tools.Find()
+	if err != nil {
+		return err
+	}
+	// The metric of before comes from the library too, in the namespace of the runs.
+	query := exec.CommandContext(ctx, "go", "run", "./cmd/supersonic", "query", "queue-latency",
+		"--release", "sonic", "--namespace", "ab", "--rate-interval", "30s")
+	query.Dir, query.Stderr = pins.Repo, os.Stderr
+	text, err := query.Output()
+	if err != nil {
+		return fmt.Errorf("supersonic query queue-latency: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := d.Command(ctx, self, "-dir", string(d), "ab-inside")
+	cmd.Dir = pins.Module
+	cmd.Env = append(cmd.Env, "LAB_QUEUE_LATENCY="+strings.TrimSpace(string(text)))
+	if err := interactive(cmd); err != nil {
+		return err
+	}
+	return report(d, pins)
+}
+
+// inside runs what has no outcome yet.
+func inside(ctx context.Context, d node.Dir) error {
+	c, err := cluster.Open()
+	if err != nil {
+		return err
+	}
+	loads := ab.Loads[:1]
+	if os.Getenv("AB") == "all" {
+		loads = ab.Loads
+	}
+	return ab.All(ctx, c, outcomes(d), loads, times, os.Getenv("LAB_QUEUE_LATENCY"), sayer())
+}
+
+func outcomes(d node.Dir) string { return filepath.Join(string(d), "ab") }
+
+// report writes docs/comparison.html.
+func report(d node.Dir, pins tools.Set) error {
+	all, err := ab.Read(outcomes(d))
+	if err != nil {
+		return err
+	}
+	r, err := ab.NewReport(all, fmt.Sprintf("Kubernetes %s, KEDA %s, Prometheus %s, Envoy %s, Triton %s",
+		pins.Version("kubernetes-1.34"), pins.Version("keda"), pins.Version("prometheus"),
+		pins.Version("envoy"), pins.Version("triton")))
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(pins.Repo, "docs", "comparison.html")
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := r.Write(file); err != nil {
+		return err
+	}
+	fmt.Println("wrote", path)
+	return file.Close()
+}

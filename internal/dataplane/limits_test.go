@@ -173,4 +173,3 @@ func TestRouteTimeoutAndQuietStreams(t *testing.T) {
 		})
 	}
 }
-

@@ -41,7 +41,7 @@ foreign() {
 # luacheck prints a total even if all is well.
 lua() {
   local said
-  said=$(luacheck --quiet --no-color --config scripts/luacheck.lua chart/files) || printf '%s\n' "$said"
+  said=$(luacheck --quiet --no-color chart/files) || printf '%s\n' "$said"
 }
 
 check 'gofumpt: run go tool -modfile=scripts/tools.mod gofumpt -w .' tool gofumpt -l .

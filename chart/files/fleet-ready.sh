@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Usage: fleet-ready.sh HOST PORT SECONDS [wake]
 # Asks the fleet over gRPC whether a server is ready, until one is or SECONDS have
 # passed. With "wake" it calls for the index as well, as a client does, which wakes
@@ -10,11 +11,12 @@ text() { printf '\\x%02x%s' "${#1}" "$1"; } # a string of HPACK, under 127 bytes
 # call METHOD: an HTTP/2 connection with one call and an empty message; prints the bytes of the answer.
 call() {
   local path="/inference.GRPCInferenceService/$1"
-  local headers="\\x83\\x86\\x04$(text "$path")\\x01$(text "$host")\\x0f\\x10$(text application/grpc)\\x00$(text te)$(text trailers)"
-  local length; length=$(printf "$headers" | wc -c)
+  local headers length
+  headers="\\x83\\x86\\x04$(text "$path")\\x01$(text "$host")\\x0f\\x10$(text application/grpc)\\x00$(text te)$(text trailers)"
+  length=$(printf %b "$headers" | wc -c)
   {
     printf 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00'
-    printf "\\x00\\x00\\x$(printf %02x "$length")\\x01\\x04\\x00\\x00\\x00\\x01$headers"
+    printf %b "\\x00\\x00\\x$(printf %02x "$length")\\x01\\x04\\x00\\x00\\x00\\x01$headers"
     printf '\x00\x00\x05\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00'
   } >&3 && timeout 2 cat <&3
 }

@@ -22,7 +22,8 @@
 --     bearer_file, username_file, password_file  credentials, read again for every query
 --   hold             nil when calls are not held
 --     cluster           the servers; a probe that finds none is what wakes the fleet
---     poll_ms, max_ms   time between two probes, longest time that a call waits
+--     poll_ms           time between two probes; a call that waits looks two thirds as often
+--     max_ms            longest time that a call waits
 --
 -- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
 -- refusal), at_ms (when the load was read), failed_ms (when a query last failed), ready_ms (until when servers count
@@ -53,6 +54,8 @@ local HTTP_STATUS = { [UNAVAILABLE] = "503" } -- for callers that do not speak g
 
 local load, hold = config.load, config.hold
 local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
+local look_ms = hold and math.ceil(1.5 * hold.poll_ms)
+local ready_for_ms = hold and 3 * hold.poll_ms -- longer than look_ms, or a call could miss that servers are ready
 local counters_exist, logged_ms = false, 0 -- for each worker
 
 local guarded = {}
@@ -407,7 +410,7 @@ local function probe_servers(handle)
   local serving = answer[":status"] == "200" and body and body:sub(6, 7) == "\8\1" -- status: SERVING
   local now = handle:timestamp()
   if serving then
-    set(handle, "ready_ms", now + 2 * hold.poll_ms)
+    set(handle, "ready_ms", now + ready_for_ms)
   end
   set(handle, "probe_ms", now + hold.poll_ms)
   return serving and "serving" or "not serving"
@@ -450,13 +453,16 @@ local function keep_place(handle, waits_already, ms)
   return waits_already and pause(handle, config.spare_cluster, ms)
 end
 
--- Looks again and again, at growing intervals; returns what look does, or "expired", or "full".
+-- Looks again and again, at growing intervals; returns what look sees, or "expired", or "full". A call that has started
+-- the work looks soon after.
 local function await(handle, look, deadline, longest_pause)
   local ms, waits_already = FIRST_PAUSE_MS, false
   while true do
-    local seen = look(handle)
+    local seen, started = look(handle)
     if seen then
       return seen
+    elseif started then
+      ms = FIRST_PAUSE_MS
     end
     local left = deadline - handle:timestamp()
     if left <= 0 then
@@ -485,16 +491,19 @@ local function look_at_load(handle)
   return nil
 end
 
--- True when servers are ready. Probes ahead of time, so that calls in a row never wait for it.
+-- Whether servers are ready, and whether this call has started a probe. Probes ahead of time, so that calls in a row
+-- never wait for it.
 local function look_at_servers(handle)
   local left = get(handle, "ready_ms") - handle:timestamp()
-  if left <= hold.poll_ms or left > 2 * hold.poll_ms then
+  local ready = left > 0 and left <= ready_for_ms
+  if not ready or left <= ready_for_ms - hold.poll_ms then
     local longest = PROBE_TIMEOUT_MS + SLACK_MS + hold.poll_ms
     if take_lease(handle, "probe_ms", PROBE_TIMEOUT_MS + SLACK_MS, longest) then
       start(handle, PROBE_PATH, PROBE_TIMEOUT_MS + SLACK_MS)
+      return ready, true
     end
   end
-  return left > 0 and left <= 2 * hold.poll_ms
+  return ready, false
 end
 
 local function short(number)
@@ -525,7 +534,7 @@ local function wait_for_server(handle)
     return nil
   end
   count(handle, "outcome.held")
-  local seen = await(handle, look_at_servers, handle:timestamp() + hold.max_ms, hold.poll_ms)
+  local seen = await(handle, look_at_servers, handle:timestamp() + hold.max_ms, look_ms)
   if seen == "expired" then
     return "hold_expired", string.format("no server became ready within %s s", short(hold.max_ms / 1000))
   elseif seen == "full" then

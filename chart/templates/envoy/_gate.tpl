@@ -198,6 +198,7 @@ again when the mounted ConfigMap changes, without a restart.
         "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
         stat_prefix: gate_wait
         codec_type: HTTP2
+        generate_request_id: false
         route_config:
           name: gate_wait
           virtual_hosts:

@@ -1,0 +1,119 @@
+package render_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+)
+
+const everyPart = `
+keda: {enabled: true}
+prometheus: {enabled: true}
+grafana: {enabled: true}
+tempo: {enabled: true}
+opentelemetry-collector: {enabled: true}
+metricsCollector: {enabled: true}
+`
+
+// all reads every object of one kind, from every template.
+func all[T any](t testing.TB, m render.Manifests, kind string) []T {
+	t.Helper()
+	var found []T
+	for path, text := range m {
+		for part := range strings.SplitSeq("\n"+text, "\n---") {
+			if !strings.Contains(part, "\nkind: "+kind+"\n") {
+				continue
+			}
+			var o T
+			if err := yaml.Unmarshal([]byte(part), &o); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+func TestNoNetworkPolicyUnlessAskedFor(t *testing.T) {
+	if got := all[networkingv1.NetworkPolicy](t, rendered(t, everyPart), "NetworkPolicy"); len(got) > 0 {
+		t.Errorf("got %d, want none, since an upgrade would cut off clients", len(got))
+	}
+}
+
+func TestEveryPodHasANetworkPolicyOfItsOwnPorts(t *testing.T) {
+	m := rendered(t, everyPart+"networkPolicy: {enabled: true}")
+	policies := all[networkingv1.NetworkPolicy](t, m, "NetworkPolicy")
+	for _, d := range all[appsv1.Deployment](t, m, "Deployment") {
+		pod := d.Spec.Template
+		i := slices.IndexFunc(policies, func(p networkingv1.NetworkPolicy) bool {
+			return labels.SelectorFromSet(p.Spec.PodSelector.MatchLabels).Matches(labels.Set(pod.Labels))
+		})
+		if i < 0 {
+			t.Errorf("Deployment %s: its pods have no policy", d.Name)
+			continue
+		}
+		for _, rule := range policies[i].Spec.Ingress {
+			for _, port := range rule.Ports {
+				if !slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(c corev1.ContainerPort) bool {
+					return port.Port.StrVal == c.Name && c.Name != "" || port.Port.IntVal == c.ContainerPort
+				}) {
+					t.Errorf("Deployment %s: the policy opens port %s, which no container has", d.Name, port.Port)
+				}
+			}
+		}
+	}
+}
+
+func TestNetworkPoliciesNameTheFlows(t *testing.T) {
+	const on = "networkPolicy: {enabled: true, clients: [{ipBlock: {cidr: 192.0.2.0/24}}]}"
+	for _, tc := range []struct {
+		name, values, component, port string
+		want                          []string // components, or the first key of a peer
+	}{
+		{"calls-come-from-envoy", on, "triton", "8001", []string{"envoy", "test"}},
+		{"calls-come-from-clients", on + "\nenvoy: {enabled: false}", "triton", "8001", []string{"ipBlock", "test"}},
+		{"clients", on, "envoy", "8001", []string{"ipBlock", "test"}},
+		{"anyone", "networkPolicy: {enabled: true}", "envoy", "8001", nil},
+		{"scrape", on + "\nprometheus: {enabled: true}", "triton", "8002", []string{"prometheus"}},
+		{"keda-and-the-gate", on + "\nprometheus: {enabled: true}", "prometheus", "http", []string{
+			"namespaceSelector", "envoy", "grafana", "tempo", "opentelemetry-collector", "metrics-collector",
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			found := false
+			for _, p := range all[networkingv1.NetworkPolicy](t, rendered(t, tc.values), "NetworkPolicy") {
+				for _, rule := range p.Spec.Ingress {
+					if p.Name != "sonic-"+tc.component || rule.Ports[0].Port.String() != tc.port {
+						continue
+					}
+					found = true
+					for _, peer := range rule.From {
+						got = append(got, peerName(peer))
+					}
+				}
+			}
+			if !found || !slices.Equal(got, tc.want) {
+				t.Errorf("a rule is there: %t; peers are %v, want %v", found, got, tc.want)
+			}
+		})
+	}
+}
+
+func peerName(p networkingv1.NetworkPolicyPeer) string {
+	switch {
+	case p.IPBlock != nil:
+		return "ipBlock"
+	case p.NamespaceSelector != nil:
+		return "namespaceSelector"
+	}
+	return p.PodSelector.MatchLabels["app.kubernetes.io/component"]
+}

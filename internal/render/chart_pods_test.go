@@ -1,0 +1,119 @@
+package render_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func TestPodsOfTheServersAreRestricted(t *testing.T) {
+	m := rendered(t, "triton: {shmSize: 1Gi, modelRepository: {enabled: true, storageType: cvmfs-pvc, mountPath: /cvmfs}}")
+	deployment, _ := triton(t, m)
+	for name, pod := range map[string]corev1.PodSpec{
+		"servers":   deployment.Spec.Template.Spec,
+		"helm-test": object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := pod.SecurityContext; !*s.RunAsNonRoot || *s.RunAsUser == 0 || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+				t.Errorf("securityContext of the pod: got %v", s)
+			}
+			if *pod.AutomountServiceAccountToken {
+				t.Error("a token is mounted that nothing reads")
+			}
+			for _, c := range pod.Containers {
+				if s := c.SecurityContext; *s.AllowPrivilegeEscalation || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
+					t.Errorf("securityContext of container %s: got %v", c.Name, s)
+				}
+			}
+			for _, v := range pod.Volumes {
+				if v.EmptyDir == nil && v.PersistentVolumeClaim == nil {
+					t.Errorf("volume %s: got %v", v.Name, v.VolumeSource)
+				}
+			}
+		})
+	}
+}
+
+// Kubernetes refuses to change a selector, and KEDA a second ScaledObject for one workload.
+func TestObjectsOfChart031KeepNameAndSelector(t *testing.T) {
+	m := rendered(t, "keda: {enabled: true}\nprometheus: {enabled: true}")
+	want := map[string]map[string]string{}
+	for _, component := range []string{"triton", "envoy"} {
+		want["sonic-"+component] = map[string]string{
+			"app.kubernetes.io/name": "supersonic", "app.kubernetes.io/instance": "sonic", "app.kubernetes.io/component": component,
+		}
+	}
+	got := map[string]map[string]string{}
+	for _, d := range all[appsv1.Deployment](t, m, "Deployment") {
+		if want[d.Name] != nil {
+			got[d.Name] = d.Spec.Selector.MatchLabels
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("selectors mismatch (-want +got):\n%s", diff)
+	}
+	services := map[string]bool{}
+	for _, s := range all[corev1.Service](t, m, "Service") {
+		services[s.Name] = true
+	}
+	if !services["sonic"] || !services["sonic-triton"] {
+		t.Errorf("Services are %v, want sonic and sonic-triton among them", slices.Collect(maps.Keys(services)))
+	}
+}
+
+func TestKeysOfTheServersPodsReachThem(t *testing.T) {
+	m := rendered(t, `
+imagePullSecrets: [registry, {name: other}]
+triton:
+  annotations: {note: "true"}
+  labels: {team: hep}
+  nodeSelector: {zone: a}
+  tolerations: [{key: gpu, operator: Exists}]
+  affinity: {podAntiAffinity: {}}
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+  priorityClassName: high
+  runtimeClassName: nvidia
+  env: [{name: A, value: "1"}]
+  envFrom: [{configMapRef: {name: settings}}]
+  initContainers: [{name: first, image: a}]
+  extraContainers: [{name: beside, image: b}]
+  imagePullPolicy: Always
+  resources: {limits: {cpu: 500m, memory: 1000000}, requests: {cpu: 0.5}}
+  serviceAccount: {name: mine, automountToken: true}
+  podDisruptionBudget: {enabled: true, maxUnavailable: 25%}
+  service: {labels: {scrape: "true"}, annotations: {pool: private}}
+`)
+	d, c := triton(t, m)
+	pod := d.Spec.Template
+	got := []any{
+		pod.Spec.ImagePullSecrets, pod.Annotations, pod.Labels["team"], pod.Spec.NodeSelector, len(pod.Spec.Tolerations), pod.Spec.Affinity != nil,
+		len(pod.Spec.TopologySpreadConstraints), pod.Spec.PriorityClassName, *pod.Spec.RuntimeClassName, len(c.Env), len(c.EnvFrom),
+		pod.Spec.InitContainers[0].Name, pod.Spec.Containers[1].Name, c.ImagePullPolicy, c.Resources.Limits.Cpu().String(),
+		c.Resources.Limits.Memory().Value(), c.Resources.Requests.Cpu().String(), pod.Spec.ServiceAccountName, *pod.Spec.AutomountServiceAccountToken,
+	}
+	want := []any{
+		[]corev1.LocalObjectReference{{Name: "registry"}, {Name: "other"}}, map[string]string{"note": "true"}, "hep", map[string]string{"zone": "a"}, 1, true,
+		1, "high", "nvidia", 1, 1,
+		"first", "beside", corev1.PullAlways, "500m",
+		int64(1000000), "500m", "mine", true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+	if a := object[corev1.ServiceAccount](t, m, "triton/serviceaccount.yaml"); a.Name != "mine" {
+		t.Errorf("the ServiceAccount is %s, want mine", a.Name)
+	}
+	budget := object[policyv1.PodDisruptionBudget](t, m, "triton/poddisruptionbudget.yaml").Spec
+	if budget.MaxUnavailable.StrVal != "25%" || !labels.SelectorFromSet(budget.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) {
+		t.Errorf("the disruption budget: got %v", budget)
+	}
+	if s := object[corev1.Service](t, m, "triton/service.yaml"); s.Labels["scrape"] != "true" || s.Annotations["pool"] != "private" {
+		t.Errorf("the Service: got labels %v, annotations %v", s.Labels, s.Annotations)
+	}
+}

@@ -1,242 +1,33 @@
 package monitoring
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/envoytest"
-	"github.com/fastmachinelearning/supersonic/internal/render"
-	"github.com/fastmachinelearning/supersonic/internal/tools"
 )
-
-const limit = 60 * time.Second // for what takes a second or two
-
-// A server is a running Prometheus with what the chart renders for it.
-type server struct {
-	addr, dir string
-	manifests render.Manifests
-}
-
-// start runs Prometheus as its Deployment does. Pods come from pods, in place of Kubernetes.
-func start(t *testing.T, values string, pods []map[string]string) *server {
-	t.Helper()
-	s := &server{addr: freeAddr(t), dir: t.TempDir(), manifests: rendered(t, values)}
-	for name, text := range configMap(t, s.manifests, "prometheus/configmap.yaml") {
-		s.write(t, name, strings.ReplaceAll(text, "/etc/prometheus/", s.dir+"/"))
-	}
-	s.edit(t, func(config map[string]any) {
-		for _, job := range config["scrape_configs"].([]any) {
-			job := job.(map[string]any)
-			delete(job, "kubernetes_sd_configs")
-			job["static_configs"] = static(pods)
-		}
-	})
-	command := exec.Command(tools.Path(t, "prometheus"), s.arguments(t)...)
-	var log bytes.Buffer
-	command.Stdout, command.Stderr = &log, &log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		if t.Failed() {
-			t.Logf("Prometheus says:\n%s", log.String())
-		}
-	})
-	envoytest.Await(t, limit, "Prometheus is ready", func() bool {
-		answer, err := http.Get("http://" + s.addr + "/-/ready")
-		if err != nil {
-			return false
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	})
-	return s
-}
-
-// static gives the pods the labels that Kubernetes' discovery would.
-func static(pods []map[string]string) []any {
-	var groups []any
-	for _, pod := range pods {
-		labels := map[string]any{}
-		for name, value := range pod {
-			if name != "address" {
-				labels["__meta_kubernetes_"+name] = value
-			}
-		}
-		groups = append(groups, map[string]any{"targets": []any{pod["address"]}, "labels": labels})
-	}
-	return groups
-}
-
-// arguments are those of the rendered container, with the test's folders.
-func (s *server) arguments(t *testing.T) []string {
-	t.Helper()
-	args := append(container(t, s.manifests), "--web.listen-address="+s.addr)
-	for i, arg := range args {
-		args[i] = strings.NewReplacer("/etc/prometheus", s.dir, "=/data", "="+s.dir+"/data", "interval=10s", "interval=1s").Replace(arg)
-	}
-	return args
-}
-
-func container(t *testing.T, m render.Manifests) []string {
-	t.Helper()
-	var deployment struct {
-		Spec struct {
-			Template struct {
-				Spec struct {
-					Containers []struct{ Args []string }
-				}
-			}
-		}
-	}
-	text, _, _ := strings.Cut(m["prometheus/deployment.yaml"], "\n---\n")
-	if err := yaml.Unmarshal([]byte(text), &deployment); err != nil {
-		t.Fatal(err)
-	}
-	return deployment.Spec.Template.Spec.Containers[0].Args
-}
-
-func rendered(t *testing.T, values string) render.Manifests {
-	t.Helper()
-	c, err := render.Load(chart.FS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	vals := map[string]any{}
-	if err := yaml.Unmarshal([]byte(values), &vals); err != nil {
-		t.Fatal(err)
-	}
-	m, err := render.Chart(c, vals, render.Options{Release: "sonic", Namespace: "cms", Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// configMap gives the content of the first object of a template.
-func configMap(t *testing.T, m render.Manifests, path string) map[string]string {
-	t.Helper()
-	text, _, _ := strings.Cut(m[path], "\n---\n")
-	var object struct{ Data map[string]string }
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatal(err)
-	}
-	return object.Data
-}
-
-func (s *server) write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// edit changes the configuration file.
-func (s *server) edit(t *testing.T, change func(map[string]any)) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.dir, "prometheus.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var config map[string]any
-	if err := yaml.Unmarshal(text, &config); err != nil {
-		t.Fatal(err)
-	}
-	change(config)
-	if text, err = yaml.Marshal(config); err != nil {
-		t.Fatal(err)
-	}
-	s.write(t, "prometheus.yml", string(text))
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
-// result is a series of an answer of Prometheus.
-type result struct {
-	Metric map[string]string
-	Value  [2]any
-}
-
-func (s *server) query(t *testing.T, expr string) []result {
-	t.Helper()
-	var answer struct{ Data struct{ Result []result } }
-	if err := json.Unmarshal([]byte(get(t, "http://"+s.addr+"/api/v1/query?query="+url.QueryEscape(expr))), &answer); err != nil {
-		t.Fatal(err)
-	}
-	return answer.Data.Result
-}
-
-// value is the one value of an answer, empty if there is none.
-func (s *server) value(t *testing.T, expr string) string {
-	t.Helper()
-	if results := s.query(t, expr); len(results) == 1 {
-		return fmt.Sprint(results[0].Value[1])
-	}
-	return ""
-}
-
-func get(t *testing.T, url string) string {
-	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
-}
-
-func status(t *testing.T, method, url string) int {
-	t.Helper()
-	request, err := http.NewRequest(method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	return answer.StatusCode
-}
 
 // pods are a Triton, an Envoy, and what must not be scraped: other ports of them, and pods that have ended.
 func pods(t *testing.T) []map[string]string {
 	t.Helper()
+	begun := time.Now()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "nv_gpu_utilization{gpu_uuid=\"GPU-a\"} 0.5\nnv_cpu_utilization 0.25\n")
+		served := time.Since(begun).Microseconds() * 3 // three requests are served at any time
+		fmt.Fprintf(w, "nv_inference_request_duration_us{model=\"m\"} %d\nnv_inference_queue_duration_us{model=\"m\"} 0\n", served)
 	})
 	mux.HandleFunc("/stats/prometheus", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "envoy_cluster_membership_healthy{envoy_cluster_name=\"triton_grpc_service\"} 2\n")
+		const of = "{envoy_cluster_name=\"triton_grpc_service\"}"
+		inFlight := time.Since(begun).Milliseconds() * 9
+		fmt.Fprintf(w, "envoy_cluster_membership_healthy%s 2\nenvoy_cluster_upstream_rq_time_sum%s %d\n", of, of, inFlight)
+		fmt.Fprintf(w, "envoy_cluster_upstream_rq_total%s %d\nenvoy_cluster_upstream_cx_none_healthy%s 0\n", of, inFlight/100, of)
 	})
 	stub := httptest.NewServer(mux)
 	t.Cleanup(stub.Close)
@@ -253,6 +44,7 @@ const embedded = `
 prometheus:
   enabled: true
   server: {global: {scrape_interval: 1s, evaluation_interval: 1s}}
+serverLoadRateInterval: 5s
 metricsCollector: {enabled: true}
 `
 
@@ -323,30 +115,32 @@ func TestRemoteWriteIsOnWhereAPartOfTheReleaseWrites(t *testing.T) {
 	}
 }
 
-func TestCollectorServesTheReleaseAndNothingElse(t *testing.T) {
+// TestARecordIsWhatItsQueryAnswers holds that whoever reads the records, as the gate may, reads what the queries say.
+func TestARecordIsWhatItsQueryAnswers(t *testing.T) {
 	s := start(t, embedded, pods(t))
-	envoytest.Await(t, limit, "a Triton is scraped", func() bool { return s.value(t, "nv_gpu_utilization") == "0.5" })
-	e := envoytest.Start(t, envoytest.Options{
-		Bootstrap: configMap(t, s.manifests, "collector/collector.yaml")["envoy.yaml"],
-		Endpoints: map[string]string{"prometheus": s.addr},
-	})
-	at := "http://" + e.Addr(t, "metrics")
-	if got := get(t, at+"/health"); got != "OK\n" {
-		t.Errorf("/health says %q", got)
-	}
-	text := get(t, at+"/metrics?match[]=up")
-	if !strings.Contains(text, `nv_gpu_utilization{`) || !strings.Contains(text, `release="sonic"`) || !strings.Contains(text, "nv_cpu_utilization") {
-		t.Errorf("/metrics lacks the servers' series:\n%s", text)
-	}
-	if strings.Contains(text, "envoy_cluster") || strings.Contains(text, "\nup{") {
-		t.Errorf("/metrics serves more than the servers' series:\n%s", text)
-	}
-	for _, path := range []string{"/", "/federate", "/api/v1/query?query=up", "/metrics/../api/v1/query", "/metricsx"} {
-		if got := status(t, http.MethodGet, at+path); got != http.StatusNotFound {
-			t.Errorf("GET %s is answered with %d, want 404", path, got)
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Record, Expr string }
 		}
 	}
-	if got := status(t, http.MethodPost, at+"/metrics"); got != http.StatusNotFound {
-		t.Errorf("POST /metrics is answered with %d, want 404", got)
+	if err := yaml.Unmarshal([]byte(configMap(t, s.manifests, "prometheus/configmap.yaml")["rules.yml"]), &rules); err != nil {
+		t.Fatal(err)
+	}
+	const recorded = `{release="sonic",namespace="cms"}`
+	envoytest.Await(t, limit, "the load is measured", func() bool {
+		text := s.value(t, "supersonic:needed_replicas"+recorded)
+		return text != "" && text != "0"
+	})
+	compared := 0
+	for _, r := range rules.Groups[0].Rules {
+		at := s.value(t, "timestamp("+r.Record+recorded+")")
+		got, want := s.value(t, r.Record+recorded+" @ "+at), s.valueAt(t, r.Expr, at)
+		if got == "" || got != want {
+			t.Errorf("at %s, %s is %q and its query answers %q", at, r.Record, got, want)
+		}
+		compared++
+	}
+	if compared < 7 {
+		t.Errorf("%d records are compared, want at least the terms and both queries", compared)
 	}
 }

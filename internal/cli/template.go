@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
@@ -51,18 +52,21 @@ NAME is the release; without it, it is release-name, as with Helm.`,
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f := cmd.Flags()
-	addInputs(f, &flags.inputs)
-	addNamespace(f, &flags.options.Namespace)
-	addChart(f, &flags.chart)
-	f.StringVar(&flags.options.KubeVersion, "kube-version", render.DefaultKubeVersion, "Kubernetes `VERSION` to render for")
-	f.StringSliceVarP(&flags.options.APIVersions, "api-versions", "a", nil, "API `VERSION` of the cluster, beside Kubernetes' own (repeatable)")
-	f.BoolVar(&flags.options.IsUpgrade, "is-upgrade", false, "render an upgrade, not an installation")
-	f.StringArrayVarP(&flags.showOnly, "show-only", "s", nil, "print only the `TEMPLATE`, such as templates/keda/scaledobject.yaml (repeatable)")
-	f.StringVar(&flags.outputDir, "output-dir", "", "write a file for each template into `FOLDER`")
-	f.BoolVar(&flags.noHooks, "no-hooks", false, "leave out hooks")
-	f.BoolVar(&flags.skipTests, "skip-tests", false, "leave out what `helm test` runs")
+	flags.add(cmd.Flags())
 	return cmd
+}
+
+func (f *templateFlags) add(set *pflag.FlagSet) {
+	addInputs(set, &f.inputs)
+	addNamespace(set, &f.options.Namespace)
+	addChart(set, &f.chart)
+	set.StringVar(&f.options.KubeVersion, "kube-version", render.DefaultKubeVersion, "Kubernetes `VERSION` to render for")
+	set.StringSliceVarP(&f.options.APIVersions, "api-versions", "a", nil, "API `VERSION` of the cluster, beside Kubernetes' own (repeatable)")
+	set.BoolVar(&f.options.IsUpgrade, "is-upgrade", false, "render an upgrade, not an installation")
+	set.StringArrayVarP(&f.showOnly, "show-only", "s", nil, "print only the `TEMPLATE`, such as templates/keda/scaledobject.yaml (repeatable)")
+	set.StringVar(&f.outputDir, "output-dir", "", "write a file for each template into `FOLDER`")
+	set.BoolVar(&f.noHooks, "no-hooks", false, "leave out hooks")
+	set.BoolVar(&f.skipTests, "skip-tests", false, "leave out what `helm test` runs")
 }
 
 func (f *templateFlags) run(out io.Writer) error {

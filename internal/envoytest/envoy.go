@@ -90,8 +90,10 @@ func (e *Envoy) run(t testing.TB, file string, o Options) <-chan error {
 	if workers == 0 {
 		workers = 2
 	}
-	args := []string{"-c", file, "--concurrency", strconv.Itoa(workers), "--disable-hot-restart", "-l", "warning",
-		"--service-cluster", "test", "--service-node", "test"} // without which secrets can't be watched
+	args := []string{
+		"-c", file, "--concurrency", strconv.Itoa(workers), "--disable-hot-restart", "-l", "warning",
+		"--service-cluster", "test", "--service-node", "test",
+	} // without which secrets can't be watched
 	cmd := exec.Command(tools.Path(t, "envoy"), append(args, o.Args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), o.Env...)

@@ -1,16 +1,12 @@
 package gatetest_test
 
 import (
-	"context"
-	"crypto/tls"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 
 	"github.com/fastmachinelearning/supersonic/internal/envoytest"
@@ -28,9 +24,8 @@ func refusing(t *testing.T) *gatetest.Gate {
 // post sends a request over plain HTTP/2, as any client could.
 func post(t *testing.T, g *gatetest.Gate, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
-	transport := &http2.Transport{AllowHTTP: true, DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}}
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+g.Listener+path, strings.NewReader("\x00\x00\x00\x00\x00"))
 	if err != nil {
@@ -163,10 +158,14 @@ func TestCountersAreExportedFromTheStart(t *testing.T) {
 	g := gatetest.Start(t, gatetest.Defaults())
 	g.Client.Call(t.Context(), envoytest.ServerReady, nil)
 	for label, values := range map[string][]string{
-		"outcome": {"allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", "held",
-			"hold_expired", "hold_full"},
-		"answer": {"load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error",
-			"no_credentials", "fault"},
+		"outcome": {
+			"allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", "held",
+			"hold_expired", "hold_full",
+		},
+		"answer": {
+			"load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error",
+			"no_credentials", "fault",
+		},
 	} {
 		for _, value := range values {
 			if n := g.Value(t, "envoy_http_lua_gate_"+label, label, value, "envoy_http_conn_manager_prefix", "ingress_grpc"); n != 0 {

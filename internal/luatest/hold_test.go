@@ -66,8 +66,10 @@ func TestHoldExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &luatest.Response{Header: luatest.Header{":status": "200", "grpc-status": "14"},
-		Body: "no server became ready within 20 s"}
+	want := &luatest.Response{
+		Header: luatest.Header{":status": "200", "grpc-status": "14"},
+		Body:   "no server became ready within 20 s",
+	}
 	if diff := cmp.Diff(want, response); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

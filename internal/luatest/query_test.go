@@ -85,8 +85,10 @@ func TestControlCharactersAreRefused(t *testing.T) {
 
 func TestQueryHeader(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"token": "secret-token\n", "user": "ann", "password": "p:w \n", "empty": "\n",
-		"injected": "token\r\nx-admin: 1"} {
+	for name, text := range map[string]string{
+		"token": "secret-token\n", "user": "ann", "password": "p:w \n", "empty": "\n",
+		"injected": "token\r\nx-admin: 1",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -100,13 +102,20 @@ func TestQueryHeader(t *testing.T) {
 	}{
 		{"none", map[string]any{"type": "none"}, "", "load"},
 		{"bearer", map[string]any{"type": "bearer", "bearerFile": file("token")}, "Bearer secret-token", "load"},
-		{"basic", map[string]any{"type": "basic", "usernameFile": file("user"), "passwordFile": file("password")},
-			"Basic YW5uOnA6dw==", "load"},
+		{
+			"basic",
+			map[string]any{"type": "basic", "usernameFile": file("user"), "passwordFile": file("password")},
+			"Basic YW5uOnA6dw==", "load",
+		},
 		{"no-file", map[string]any{"type": "bearer", "bearerFile": file("none")}, "", "no_credentials"},
 		{"empty-file", map[string]any{"type": "bearer", "bearerFile": file("empty")}, "", "no_credentials"},
 		{"injected-header", map[string]any{"type": "bearer", "bearerFile": file("injected")}, "", "no_credentials"},
-		{"no-password", map[string]any{"type": "basic", "usernameFile": file("user"), "passwordFile": file("none")}, "",
-			"no_credentials"},
+		{
+			"no-password",
+			map[string]any{"type": "basic", "usernameFile": file("user"), "passwordFile": file("none")},
+			"",
+			"no_credentials",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, p := gate(t, luatest.Defaults(t).With("prometheus.auth", c.auth).

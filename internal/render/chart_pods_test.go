@@ -98,7 +98,11 @@ triton:
 		c.Resources.Limits.Memory().Value(), c.Resources.Requests.Cpu().String(), pod.Spec.ServiceAccountName, *pod.Spec.AutomountServiceAccountToken,
 	}
 	want := []any{
-		[]corev1.LocalObjectReference{{Name: "registry"}, {Name: "other"}}, map[string]string{"note": "true"}, "hep", map[string]string{"zone": "a"}, 1, true,
+		[]corev1.LocalObjectReference{{Name: "registry"}, {Name: "other"}},
+		map[string]string{"note": "true"},
+		"hep",
+		map[string]string{"zone": "a"},
+		1, true,
 		1, "high", "nvidia", 1, 1,
 		"first", "beside", corev1.PullAlways, "500m",
 		int64(1000000), "500m", "mine", true,

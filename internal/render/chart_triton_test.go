@@ -54,15 +54,18 @@ func TestCommandOfTheServer(t *testing.T) {
 		{"list", "triton: {args: [--model-repository=/m]}", []string{server}, []string{"--model-repository=/m"}},
 		{
 			"one-string", "triton: {args: ['" + server + " --model-repository=/m']}",
-			[]string{"/bin/sh", "-c"}, []string{"exec " + server + " --model-repository=/m"},
+			[]string{"/bin/sh", "-c"},
+			[]string{"exec " + server + " --model-repository=/m"},
 		},
 		{
 			"string-of-several-lines", "triton:\n  command: [/bin/sh, -c]\n  args:\n  - |\n    tritonserver \\\n    --model-repository=/m \\\n    --log-verbose=0\n",
-			[]string{"/bin/sh", "-c"}, []string{"exec tritonserver \\\n--model-repository=/m \\\n--log-verbose=0"},
+			[]string{"/bin/sh", "-c"},
+			[]string{"exec tritonserver \\\n--model-repository=/m \\\n--log-verbose=0"},
 		},
 		{
 			"script", "triton: {command: [/bin/bash, -c], args: ['ulimit -n 9 && tritonserver --model-repository=/m']}",
-			[]string{"/bin/bash", "-c"}, []string{"ulimit -n 9 && tritonserver --model-repository=/m"},
+			[]string{"/bin/bash", "-c"},
+			[]string{"ulimit -n 9 && tritonserver --model-repository=/m"},
 		},
 		{"own-command", "triton: {command: [/server], args: [a b]}", []string{"/server"}, []string{"a b"}},
 		{"image-decides", "triton: {command: [], args: []}", nil, nil},

@@ -18,19 +18,29 @@ type Arm struct {
 
 // Arms are compared with each other.
 var Arms = []Arm{
-	{"queue-latency", "the metric of chart 0.3.1: time in the queue for each batch over 30 s, Value, threshold 100 ms",
+	{
+		"queue-latency", "the metric of chart 0.3.1: time in the queue for each batch over 30 s, Value, threshold 100 ms",
 		func(_ int, query string) []string {
-			return []string{"--set-string", "serverLoadMetric=" + escape(query), "--set", "serverLoadThreshold=100",
-				"--set", "keda.metricType=Value"}
-		}},
-	{"instant", "the built-in metric with the last count of healthy replicas",
-		func(int, string) []string { return []string{"--set", "serverLoadReplicas=instant"} }},
-	{"built-in", "the built-in metric as it comes",
-		func(int, string) []string { return nil }},
-	{"fixed", "a fleet of the ideal size from the start, not scaled",
+			return []string{
+				"--set-string", "serverLoadMetric=" + escape(query), "--set", "serverLoadThreshold=100",
+				"--set", "keda.metricType=Value",
+			}
+		},
+	},
+	{
+		"instant", "the built-in metric with the last count of healthy replicas",
+		func(int, string) []string { return []string{"--set", "serverLoadReplicas=instant"} },
+	},
+	{
+		"built-in", "the built-in metric as it comes",
+		func(int, string) []string { return nil },
+	},
+	{
+		"fixed", "a fleet of the ideal size from the start, not scaled",
 		func(ideal int, _ string) []string {
 			return []string{"--set", "keda.enabled=false", "--set", "triton.replicas=" + itoa(ideal)}
-		}},
+		},
+	},
 }
 
 // A Phase of a load: either clients that wait for their answers, or arrivals.
@@ -53,21 +63,38 @@ var both = []string{"fast", "slow"}
 
 // Loads: the first is what is run by default.
 var Loads = []Load{
-	{"step-16", "16 synchronous clients on two models, from nothing", 4,
-		[]Phase{{Lasts: 4 * time.Minute, Clients: 16, Models: both}}},
-	{"step-30", "30 synchronous clients on two models, from nothing", 8,
-		[]Phase{{Lasts: 4 * time.Minute, Clients: 30, Models: both}}},
-	{"one-model", "12 synchronous clients on the slow model", 6,
-		[]Phase{{Lasts: 4 * time.Minute, Clients: 12, Models: []string{"slow"}}}},
-	{"open-step", "calls to the slow model at random, 4 and then 20 a second", 4,
-		[]Phase{{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}}, {Lasts: 5 * time.Minute, Rate: 20, Models: []string{"slow"}}}},
-	{"open-burst", "calls to the slow model at random, 4 a second with a minute of 30", 2,
-		[]Phase{{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}}, {Lasts: time.Minute, Rate: 30, Models: []string{"slow"}},
-			{Lasts: 4 * time.Minute, Rate: 4, Models: []string{"slow"}}}},
-	{"long", "8 synchronous clients on a model of 10 s", 4,
-		[]Phase{{Lasts: 6 * time.Minute, Clients: 8, Models: []string{"long"}}}},
-	{"mixture", "16 synchronous clients on the fast model, then on the slow one", 8,
-		[]Phase{{Lasts: 3 * time.Minute, Clients: 16, Models: []string{"fast"}}, {Lasts: 4 * time.Minute, Clients: 16, Models: []string{"slow"}}}},
+	{
+		"step-16", "16 synchronous clients on two models, from nothing", 4,
+		[]Phase{{Lasts: 4 * time.Minute, Clients: 16, Models: both}},
+	},
+	{
+		"step-30", "30 synchronous clients on two models, from nothing", 8,
+		[]Phase{{Lasts: 4 * time.Minute, Clients: 30, Models: both}},
+	},
+	{
+		"one-model", "12 synchronous clients on the slow model", 6,
+		[]Phase{{Lasts: 4 * time.Minute, Clients: 12, Models: []string{"slow"}}},
+	},
+	{
+		"open-step", "calls to the slow model at random, 4 and then 20 a second", 4,
+		[]Phase{{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}}, {Lasts: 5 * time.Minute, Rate: 20, Models: []string{"slow"}}},
+	},
+	{
+		"open-burst", "calls to the slow model at random, 4 a second with a minute of 30", 2,
+		[]Phase{
+			{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}},
+			{Lasts: time.Minute, Rate: 30, Models: []string{"slow"}},
+			{Lasts: 4 * time.Minute, Rate: 4, Models: []string{"slow"}},
+		},
+	},
+	{
+		"long", "8 synchronous clients on a model of 10 s", 4,
+		[]Phase{{Lasts: 6 * time.Minute, Clients: 8, Models: []string{"long"}}},
+	},
+	{
+		"mixture", "16 synchronous clients on the fast model, then on the slow one", 8,
+		[]Phase{{Lasts: 3 * time.Minute, Clients: 16, Models: []string{"fast"}}, {Lasts: 4 * time.Minute, Clients: 16, Models: []string{"slow"}}},
+	},
 }
 
 // start sets a phase's clients to work.

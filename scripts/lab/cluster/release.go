@@ -54,8 +54,10 @@ func (r Release) Apply(ctx context.Context, args ...string) error {
 	if err := r.Cluster.Namespace(ctx, r.Namespace); err != nil {
 		return err
 	}
-	all := append([]string{"upgrade", "--install", r.Name, r.Chart(), "--namespace", r.Namespace,
-		"--wait", "--timeout", "4m"}, args...)
+	all := append([]string{
+		"upgrade", "--install", r.Name, r.Chart(), "--namespace", r.Namespace,
+		"--wait", "--timeout", "4m",
+	}, args...)
 	_, err := r.Helm(ctx, all...)
 	return err
 }

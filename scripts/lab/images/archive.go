@@ -51,20 +51,7 @@ func (i Image) write(file string) error {
 
 // pack writes configuration, manifest and layer in docker's archive form.
 func (i Image) pack(file string, content *os.File, digest string) error {
-	config, err := json.Marshal(map[string]any{
-		"architecture": "amd64",
-		"os":           "linux",
-		"config":       map[string]any{"Entrypoint": i.Entrypoint, "Env": i.Env, "WorkingDir": i.Workdir, "User": i.User},
-		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest}},
-	})
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(config)
-	name := hex.EncodeToString(sum[:]) + ".json"
-	manifest, err := json.Marshal([]map[string]any{{
-		"Config": name, "RepoTags": []string{i.Name}, "Layers": []string{digest + ".tar"},
-	}})
+	config, manifest, err := i.describe(digest)
 	if err != nil {
 		return err
 	}
@@ -86,7 +73,7 @@ func (i Image) pack(file string, content *os.File, digest string) error {
 		size int64
 		r    io.Reader
 	}{
-		{name, int64(len(config)), bytes.NewReader(config)},
+		{configName(config), int64(len(config)), bytes.NewReader(config)},
 		{"manifest.json", int64(len(manifest)), bytes.NewReader(manifest)},
 		{digest + ".tar", size, content},
 	} {
@@ -101,4 +88,26 @@ func (i Image) pack(file string, content *os.File, digest string) error {
 		return err
 	}
 	return out.Close()
+}
+
+// describe gives the image's configuration and the archive's manifest.
+func (i Image) describe(digest string) (config, manifest []byte, err error) {
+	config, err = json.Marshal(map[string]any{
+		"architecture": "amd64",
+		"os":           "linux",
+		"config":       map[string]any{"Entrypoint": i.Entrypoint, "Env": i.Env, "WorkingDir": i.Workdir, "User": i.User},
+		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest}},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	manifest, err = json.Marshal([]map[string]any{{
+		"Config": configName(config), "RepoTags": []string{i.Name}, "Layers": []string{digest + ".tar"},
+	}})
+	return config, manifest, err
+}
+
+func configName(config []byte) string {
+	sum := sha256.Sum256(config)
+	return hex.EncodeToString(sum[:]) + ".json"
 }

@@ -54,8 +54,10 @@ func Host(ctx context.Context, cache, dir string) error {
 
 // closure lists a Debian package and all that it depends on, as NAME=VERSION.
 func closure(ctx context.Context, names ...string) ([]string, error) {
-	args := append([]string{"-qq", "-o", "Dir::State::status=/dev/null", "--no-install-recommends",
-		"--print-uris", "install"}, names...)
+	args := append([]string{
+		"-qq", "-o", "Dir::State::status=/dev/null", "--no-install-recommends",
+		"--print-uris", "install",
+	}, names...)
 	out, err := exec.CommandContext(ctx, "apt-get", args...).Output()
 	if err != nil { // The lists may be missing on a fresh machine.
 		if err := execute(ctx, "", "apt-get", "update", "-qq"); err != nil {

@@ -25,7 +25,8 @@ type identity struct {
 var identities = []identity{
 	{file: "api", name: "kube-apiserver", hosts: []string{
 		hostAddress, apiService, "127.0.0.1", "kubernetes", "kubernetes.default",
-		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}},
+		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+	}},
 	{file: "admin", name: "admin", group: "system:masters"},
 	{file: "kubelet", name: "system:node:lab", group: "system:nodes", hosts: []string{"lab", hostAddress}},
 	{file: "front", name: "front-proxy"},

@@ -58,7 +58,7 @@ func (r *relay) carry(client net.Conn) {
 	_ = client.Close()
 }
 
-// load is a number of clients with a connection each, which call back to back; every fourth makes calls of 2 s.
+// load is a number of clients with a connection each, which call back to back.
 type load struct {
 	stop   chan struct{}
 	wait   sync.WaitGroup
@@ -69,20 +69,20 @@ type load struct {
 
 const longCall = 2 * time.Second
 
+// startLoad makes every fourth client's calls index calls, so that they can take longer.
 func startLoad(t testing.TB, addr string, clients int) *load {
 	l := &load{stop: make(chan struct{})}
 	for i := range clients {
-		client := envoytest.Dial(t, addr)
-		l.wait.Go(func() { l.run(client, i%4 == 0) })
+		client, method := envoytest.Dial(t, addr), envoytest.ModelInfer
+		if i%4 == 0 {
+			method = envoytest.RepositoryIndex
+		}
+		l.wait.Go(func() { l.run(client, method, nil) })
 	}
 	return l
 }
 
-func (l *load) run(client *envoytest.Client, long bool) {
-	method := envoytest.ModelInfer
-	if long {
-		method = envoytest.RepositoryIndex
-	}
+func (l *load) run(client *envoytest.Client, method string, message []byte) {
 	for {
 		select {
 		case <-l.stop:
@@ -90,7 +90,7 @@ func (l *load) run(client *envoytest.Client, long bool) {
 		default:
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		r := client.Call(ctx, method, nil)
+		r := client.Call(ctx, method, message)
 		cancel()
 		l.mu.Lock()
 		l.calls++

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"net"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -104,34 +104,49 @@ func (p *Plane) statsURL(t *testing.T) string {
 // startTriton runs the real one with the models of testdata.
 func startTriton(t *testing.T) (grpcAddr, metricsURL string) {
 	t.Helper()
+	grpcAddr = "127.0.0.1:" + freePort(t)
+	_, metricsURL = runTriton(t, grpcAddr)
+	return grpcAddr, metricsURL
+}
+
+// runTriton runs a server at an address of loopback, until the test ends or sooner.
+func runTriton(t *testing.T, grpcAddr string) (server *exec.Cmd, metricsURL string) {
+	t.Helper()
 	models := t.TempDir() // Python writes beside the models
 	if err := os.CopyFS(models, os.DirFS("testdata/models")); err != nil {
 		t.Fatal(err)
 	}
-	ports := []string{freePort(t), freePort(t), freePort(t)}
-	server := exec.Command(tools.Path(t, "tritonserver"), "--model-repository="+models, "--allow-gpu-metrics=false",
-		"--grpc-port="+ports[0], "--metrics-port="+ports[1], "--http-port="+ports[2])
+	host, port, err := net.SplitHostPort(grpcAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	httpPort, metricsPort := freePort(t), freePort(t)
+	server = exec.Command(tools.Path(t, "tritonserver"), "--model-repository="+models, "--allow-gpu-metrics=false",
+		"--grpc-address="+host, "--grpc-port="+port, "--http-address="+host, "--http-port="+httpPort,
+		"--metrics-address="+host, "--metrics-port="+metricsPort, "--exit-timeout-secs=2")
 	var log bytes.Buffer
 	server.Stdout, server.Stderr = &log, &log
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Signal(os.Interrupt)
-		_ = server.Wait()
+		if server.ProcessState == nil {
+			_ = server.Process.Signal(os.Interrupt)
+			_ = server.Wait()
+		}
 		if t.Failed() {
 			t.Logf("Triton says:\n%s", log.String())
 		}
 	})
 	envoytest.Await(t, 2*time.Minute, "Triton is ready", func() bool {
-		answer, err := http.Get("http://127.0.0.1:" + ports[2] + "/v2/health/ready")
+		answer, err := http.Get("http://" + net.JoinHostPort(host, httpPort) + "/v2/health/ready")
 		if err != nil {
 			return false
 		}
 		_ = answer.Body.Close()
 		return answer.StatusCode == http.StatusOK
 	})
-	return "127.0.0.1:" + ports[0], "http://127.0.0.1:" + ports[1] + "/metrics"
+	return server, "http://" + net.JoinHostPort(host, metricsPort) + "/metrics"
 }
 
 func freePort(t *testing.T) string {
@@ -185,21 +200,7 @@ type recorder struct {
 
 func (r *recorder) scrape(t *testing.T, url, pod string) {
 	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
+	for _, family := range exported(t, url) {
 		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.Now()}, family)
 		if err != nil {
 			t.Fatal(err)
@@ -208,6 +209,22 @@ func (r *recorder) scrape(t *testing.T, url, pod string) {
 			r.add(s.Metric, pod, float64(s.Value))
 		}
 	}
+}
+
+// exported reads what Prometheus would read.
+func exported(t *testing.T, url string) map[string]*dto.MetricFamily {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
 }
 
 // add leaves out what no dashboard reads: other clusters and other listeners.

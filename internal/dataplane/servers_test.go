@@ -28,16 +28,21 @@ func fleet(t testing.TB, values string) (*Plane, *nameServer) {
 	t.Helper()
 	names := startNameServer(t)
 	p := &Plane{dir: t.TempDir(), Triton: envoytest.StartTriton(t), Prometheus: envoytest.StartPrometheus(t)}
-	p.Manifests = Render(t, fmt.Sprintf(`
+	p.Manifests = Render(t, withTritonPort(port(t, p.Triton.Addr))+values)
+	p.Run(t, Options{Resolver: names.addr})
+	return p, names
+}
+
+// withTritonPort are the values for servers that listen on a port.
+func withTritonPort(port string) string {
+	return fmt.Sprintf(`
 triton:
   service:
     ports:
     - {name: http, port: 8000, targetPort: 8000, protocol: TCP}
     - {name: grpc, port: 8001, targetPort: %s, protocol: TCP}
     - {name: metrics, port: 8002, targetPort: 8002, protocol: TCP}
-%s`, port(t, p.Triton.Addr), values))
-	p.Run(t, Options{Resolver: names.addr})
-	return p, names
+`, port)
 }
 
 func port(t testing.TB, addr string) string {

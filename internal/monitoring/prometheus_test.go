@@ -53,6 +53,9 @@ func TestPrometheusScrapesRunningPodsOnceAndRecords(t *testing.T) {
 	envoytest.Await(t, limit, "the record of healthy replicas is 2", func() bool {
 		return s.value(t, `supersonic:healthy_replicas{release="sonic",namespace="cms"}`) == "2"
 	})
+	envoytest.Await(t, limit, "both jobs have scraped", func() bool {
+		return s.value(t, "count(up) >= 2") != ""
+	})
 	for job, pod := range map[string]string{"sonic-triton": "triton-0", "sonic-envoy": "envoy-0"} {
 		up := s.query(t, fmt.Sprintf("up{job=%q}", job))
 		if len(up) != 1 {

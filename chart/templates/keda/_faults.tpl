@@ -15,6 +15,9 @@ keda.minReplicaCount: must be at most keda.maxReplicaCount, {{ int64 $k.maxRepli
 keda.fallback.replicas: must be at most keda.maxReplicaCount, {{ int64 $k.maxReplicaCount }}, got {{ int64 $k.fallback.replicas }}
 {{- end }}
 {{- if include "supersonic.keda.zero" . }}
+{{- if and (include "supersonic.keda.fallback" .) (lt (include "supersonic.keda.fallbackReplicas" . | int64) 1) }}
+keda.fallback.replicas: must be at least 1 where the fleet may be at 0, or a lost metric takes the last servers from work in flight, got 0
+{{- end }}
 {{- if lt (include "supersonic.keda.cooldown" . | int64) (include "supersonic.keda.leastCooldown" . | int64) }}
 keda.cooldownPeriod: must be at least {{ include "supersonic.keda.leastCooldown" . }} where the fleet may be at 0, the larger of keda.scaleDown.stabilizationWindowSeconds, {{ int64 $k.scaleDown.stabilizationWindowSeconds }}, and the server's start-up budget, {{ include "supersonic.triton.startupBudget" . }}, got {{ int64 $k.cooldownPeriod }}
 {{- end }}

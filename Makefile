@@ -5,13 +5,14 @@ BENCH    ?= .
 RACE     ?=
 
 tool     = go tool -modfile=scripts/tools.mod
+lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
 goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/golden internal)))
 
 .DEFAULT_GOAL = help
-.PHONY: help build tools generate golden test bench fuzz lint verify ci
+.PHONY: help build tools generate golden test bench fuzz lint verify ci lab lab-down e2e e2e-all
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/supersonic
 	go build -o bin/supersonic ./cmd/supersonic
@@ -29,6 +30,7 @@ golden: ## rewrite the golden files, and show what changed
 test: ## run every test; needs `make tools` once
 	$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m ./...
 	$(if $(RACE),$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m -race $(RACE))
+	cd scripts/lab && go tool -modfile=../tools.mod gotestsum --post-run-command ../count.sh -- ./...
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
@@ -43,3 +45,15 @@ verify: ## check that the generated files are current
 	scripts/verify-generated.sh
 
 ci: lint verify test ## what CI runs
+
+lab: ## start the lab, a real Kubernetes node (docs/lab.md)
+	$(lab) up
+
+lab-down: ## end the lab
+	$(lab) down
+
+e2e: ## run the main scenarios in the lab
+	scripts/e2e.sh -test.run '^Test(Install|Step|ServerTakesEveryValuesFile)$$'
+
+e2e-all: ## run every scenario in the lab
+	scripts/e2e.sh

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -14,7 +15,7 @@ import (
 // Loaded is a chart that is ready to render, any number of times.
 type Loaded struct {
 	*helmchart.Chart
-	schema *schema // nil where the chart has none
+	schema func() (*schema, error) // compiled once, when first asked for
 }
 
 // Load reads a chart's folder, as Helm does: without what .helmignore names.
@@ -27,13 +28,8 @@ func Load(fsys fs.FS) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
-	l := &Loaded{Chart: c}
-	if c.Schema != nil {
-		if l.schema, err = compileSchema(c.Schema); err != nil {
-			return nil, fmt.Errorf("chart: values.schema.json: %w", err)
-		}
-	}
-	return l, nil
+	compile := sync.OnceValues(func() (*schema, error) { return compileSchema(c.Schema) })
+	return &Loaded{c, compile}, nil
 }
 
 func read(fsys fs.FS) ([]*loader.BufferedFile, error) {

@@ -111,12 +111,39 @@ func renderAll(c *Loaded, vals map[string]any, o Options) (map[string]string, er
 	if err != nil {
 		return nil, err
 	}
+	// The schema takes as long as many a render, so both run at once. Templates may
+	// write into their values.
+	invalid := make(chan error, 1)
+	own := clone(top["Values"].(chartutil.Values).AsMap())
+	go func() { invalid <- c.check(own.(map[string]any)) }()
 	files, err := engine.Engine{Strict: o.Strict}.Render(c.Chart, top)
+	if err := <-invalid; err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(files, func(_, text string) bool { return strings.TrimSpace(text) == "" })
 	return files, nil
+}
+
+// clone copies maps and lists.
+func clone(v any) any {
+	switch node := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(node))
+		for k, v := range node {
+			out[k] = clone(v)
+		}
+		return out
+	case []any:
+		out := make([]any, len(node))
+		for i, v := range node {
+			out[i] = clone(v)
+		}
+		return out
+	}
+	return v
 }
 
 func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, error) {
@@ -134,12 +161,8 @@ func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, err
 		IsUpgrade: o.IsUpgrade,
 		IsInstall: !o.IsUpgrade,
 	}
-	const ours = true // the schema is compiled once, in Load
-	top, err := chartutil.ToRenderValuesWithSchemaValidation(c.Chart, vals, release, caps, ours)
-	if err != nil {
-		return nil, err
-	}
-	return top, c.schema.check(top["Values"].(chartutil.Values))
+	const ours = true // the schema is ours to check, and compiled once
+	return chartutil.ToRenderValuesWithSchemaValidation(c.Chart, vals, release, caps, ours)
 }
 
 func capabilities(c *Loaded, o Options) (*chartutil.Capabilities, error) {

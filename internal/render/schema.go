@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,12 +33,16 @@ func compileSchema(text []byte) (*schema, error) {
 	return &schema{compiled, doc}, err
 }
 
-// check gives the [Faults] of values that are not as the schema wants them.
-func (s *schema) check(vals map[string]any) error {
-	if s == nil {
+// check gives the [Faults] of values that are not as the chart's schema wants them.
+func (c *Loaded) check(vals map[string]any) error {
+	if c.Schema == nil {
 		return nil
 	}
-	err := s.compiled.Validate(vals)
+	s, err := c.schema()
+	if err != nil {
+		return fmt.Errorf("chart: values.schema.json: %w", err)
+	}
+	err = s.compiled.Validate(vals)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err

@@ -1,0 +1,53 @@
+package render_test
+
+import (
+	"testing"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+)
+
+// BenchmarkChart renders the largest values file, and takes turns with Helm's
+// engine alone on the same chart and values. The budget of the ratio is 1.5.
+func BenchmarkChart(b *testing.B) {
+	c := everything(b)
+	chart := pinned(b)
+	all, err := render.Values(chart, c.vals)
+	if err != nil {
+		b.Fatal(err)
+	}
+	alone := func() error {
+		_, err := engine.Engine{}.Render(chart.Chart, chartutil.Values{
+			"Values":       chartutil.Values(all),
+			"Chart":        chart.Metadata,
+			"Capabilities": chartutil.DefaultCapabilities,
+			"Release": map[string]any{
+				"Name": c.release, "Namespace": c.namespace, "Service": "Helm", "Revision": 1, "IsInstall": true, "IsUpgrade": false,
+			},
+		})
+		return err
+	}
+	ours := func() error {
+		_, err := render.Chart(chart, c.vals, c.options())
+		return err
+	}
+	var engineTime, chartTime time.Duration
+	for b.Loop() {
+		engineTime += timed(b, alone)
+		chartTime += timed(b, ours)
+	}
+	b.ReportMetric(float64(chartTime)/float64(engineTime), "x-engine")
+	b.ReportMetric(float64(chartTime.Milliseconds())/float64(b.N), "ms/render")
+}
+
+func timed(b *testing.B, run func() error) time.Duration {
+	b.Helper()
+	start := time.Now()
+	if err := run(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(start)
+}

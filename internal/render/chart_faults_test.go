@@ -54,18 +54,24 @@ func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]a
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want []string
-			for line := range strings.Lines(string(text)) {
-				sentence, ok := strings.CutPrefix(strings.TrimSpace(line), "# ")
-				if !ok {
-					break
-				}
-				want = append(want, sentence)
-			}
+			want := leadingComments(string(text))
 			got := run(t, parsed(t, string(text)))
 			if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
 				t.Errorf("mismatch (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// leadingComments are the lines of comment at the top of a case, without their marks.
+func leadingComments(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		sentence, ok := strings.CutPrefix(strings.TrimSpace(line), "# ")
+		if !ok {
+			break
+		}
+		lines = append(lines, sentence)
+	}
+	return lines
 }

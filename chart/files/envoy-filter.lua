@@ -122,7 +122,7 @@ local function utf8(code)
     0x80 + math.floor(code / 0x40) % 0x40, 0x80 + code % 0x40)
 end
 
--- Reads one JSON text; raises MALFORMED. Objects and arrays become tables, null becomes nil.
+-- Reads one JSON text; raises MALFORMED. Objects and arrays become tables (an array's n is its length), null nil.
 local function decode(text)
   local at = 1
   local value
@@ -144,29 +144,22 @@ local function decode(text)
     return tonumber(digits)
   end
 
-  local function hex4()
-    local digits = text:match("^%x%x%x%x", at)
-    if not digits then
-      malformed()
-    end
-    at = at + 4
-    return tonumber(digits, 16)
-  end
-
   local function escape()
     local letter = text:sub(at, at)
     at = at + 1
     if letter ~= "u" then
       return ESCAPES[letter] or malformed()
     end
-    local code = hex4()
-    if code >= 0xD800 and code < 0xDC00 and text:sub(at, at + 1) == "\\u" then
-      at = at + 2
-      local low = hex4()
-      if low < 0xDC00 or low > 0xDFFF then
-        malformed()
+    local code = tonumber(text:match("^%x%x%x%x", at) or malformed(), 16)
+    at = at + 4
+    if code >= 0xD800 and code <= 0xDFFF then -- half of a pair
+      local low = tonumber(text:match("^\\u(%x%x%x%x)", at) or "0", 16)
+      if code <= 0xDBFF and low >= 0xDC00 and low <= 0xDFFF then
+        at = at + 6
+        code = 0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00
+      else
+        code = 0xFFFD -- the replacement character, as other readers do
       end
-      code = 0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00
     end
     return utf8(code)
   end
@@ -208,10 +201,10 @@ local function decode(text)
   end
 
   local function array(depth)
-    local items, n = {}, 0
+    local items = { n = 0 }
     sequence("]", function()
-      n = n + 1
-      items[n] = value(depth)
+      items.n = items.n + 1
+      items[items.n] = value(depth)
     end)
     return items
   end
@@ -280,8 +273,10 @@ local function read_answer(body)
   if data.resultType == "scalar" then
     sample = data.result
   elseif data.resultType == "vector" then
-    if #data.result ~= 1 then
-      return #data.result == 0 and "empty" or "several"
+    if type(data.result.n) ~= "number" then
+      return "malformed"
+    elseif data.result.n ~= 1 then
+      return data.result.n == 0 and "empty" or "several"
     end
     sample = type(data.result[1]) == "table" and data.result[1].value
   end

@@ -2,6 +2,7 @@ package gatetest_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -18,6 +19,9 @@ func TestAnswers(t *testing.T) {
 	for _, a := range luatest.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {
 			g.Reload(t, settings)
+			envoytest.Await(t, 5*time.Second, "the end of the gate before", func() bool {
+				return g.Value(t, "envoy_http_lua_gate_executions") == 0
+			})
 			g.Prometheus.Set(envoytest.Answer{Status: a.Status, Body: a.Body})
 			reply := g.Index(t.Context())
 			want := codes.OK

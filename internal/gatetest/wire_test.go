@@ -174,3 +174,19 @@ func TestCountersAreExportedFromTheStart(t *testing.T) {
 		}
 	}
 }
+
+// Whoever has no token is turned away before the gate, and causes no query.
+func TestAuthenticationComesFirst(t *testing.T) {
+	g := gatetest.Start(t, gatetest.Defaults().With("envoy.auth", map[string]any{
+		"enabled": true, "jwt_issuer": "https://issuer.test", "jwt_remote_jwks_uri": "https://127.0.0.1:1/keys",
+	}))
+	g.Prometheus.Set(envoytest.Sample("5"))
+	for range 10 {
+		if r := g.Index(t.Context()); r.Code != codes.Unauthenticated {
+			t.Errorf("%v %q, want UNAUTHENTICATED", r.Code, r.Message)
+		}
+	}
+	if queries := len(g.Prometheus.Queries()); queries != 0 {
+		t.Errorf("%d queries for callers without a token", queries)
+	}
+}

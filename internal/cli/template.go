@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
+
+// gcPercent is the growth of the heap that calls for a collection while the chart renders.
+const gcPercent = 800
 
 type templateFlags struct {
 	inputs    render.Inputs
@@ -48,6 +52,8 @@ NAME is the release; without it, it is release-name, as with Helm.`,
 				flags.options.Release = args[0]
 			}
 			flags.inputs.Stdin = cmd.InOrStdin()
+			// It ends before a collection would have paid.
+			debug.SetGCPercent(gcPercent)
 			return flags.run(cmd.OutOrStdout())
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -35,7 +35,7 @@ A pod that asks Prometheus mounts "supersonic.prometheus.volume": the files that
 {{- end -}}
 
 {{- /*
-YAML: scheme, host (an IPv6 address without brackets), port, path (of the prefix, no slash at its end), serverName
+JSON: scheme, host (an IPv6 address without brackets), port, path (of the prefix, no slash at its end), serverName
 (for SNI and verification; empty with http), caFile (empty: the system's
 authorities), insecureSkipVerify, auth (type none, bearer with bearerFile, or
 basic with usernameFile and passwordFile), headers (name to value). The host is empty only
@@ -72,12 +72,12 @@ where Prometheus is not available or the values are refused anyway.
 {{- end -}}
 {{- $_ := set $a "headers" $e.headers -}}
 {{- end -}}
-{{- toYaml $a -}}
+{{- toJson $a -}}
 {{- end -}}
 
 {{- /* scheme://host:port/prefix, without a slash at its end; nothing where Prometheus is not available. */ -}}
 {{- define "supersonic.prometheus.url" -}}
-{{- $a := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $a := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $host := ternary (printf "[%s]" $a.host) $a.host (contains ":" $a.host) -}}
 {{- if $host }}{{ printf "%s://%s:%d%s" $a.scheme $host (int $a.port) $a.path }}{{ end -}}
 {{- end -}}
@@ -140,7 +140,7 @@ one, or nothing where there are none. It is mounted as prometheus-client at
 
 {{- /* Metadata of a KEDA trigger beside its query, all strings. */ -}}
 {{- define "supersonic.prometheus.kedaMetadata" -}}
-{{- $a := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $a := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $m := dict -}}
 {{- if ne $a.auth.type "none" -}}
 {{- $_ := set $m "authModes" $a.auth.type -}}

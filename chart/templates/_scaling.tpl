@@ -32,20 +32,20 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- if or .Values.keda.enabled (and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled) }}true{{ end -}}
 {{- end -}}
 
-{{- /* Parameters of the generated queries, as YAML. */ -}}
+{{- /* Parameters of the generated queries, as JSON. */ -}}
 {{- define "supersonic.scaling.params" -}}
 {{- dict "envoySelector" (include "supersonic.scaling.matchers" (list . "envoy"))
   "tritonSelector" (include "supersonic.scaling.matchers" (list . "triton"))
   "rateInterval" .Values.serverLoadRateInterval
   "replicas" .Values.serverLoadReplicas
   "inFlight" .Values.serverLoadInFlight
-  "excludeModels" (.Values.serverLoadExcludeModels | default list) | toYaml -}}
+  "excludeModels" (.Values.serverLoadExcludeModels | default list) | toJson -}}
 {{- end -}}
 
 {{- /* For KEDA, with metricType AverageValue: replicas that the work in flight needs. */ -}}
 {{- define "supersonic.scaling.neededReplicas" -}}
 {{- if include "supersonic.scaling.builtIn" . -}}
-{{- include "supersonic.promql.neededReplicas" (include "supersonic.scaling.params" . | fromYaml) -}}
+{{- include "supersonic.promql.neededReplicas" (include "supersonic.scaling.params" . | fromJson) -}}
 {{- else -}}
 {{- .Values.serverLoadMetric -}}
 {{- end -}}
@@ -54,7 +54,7 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- /* For the gate: load of a replica. */ -}}
 {{- define "supersonic.scaling.occupancyRatio" -}}
 {{- if include "supersonic.scaling.builtIn" . -}}
-{{- include "supersonic.promql.occupancyRatio" (include "supersonic.scaling.params" . | fromYaml) -}}
+{{- include "supersonic.promql.occupancyRatio" (include "supersonic.scaling.params" . | fromJson) -}}
 {{- else -}}
 {{- .Values.serverLoadMetric -}}
 {{- end -}}
@@ -62,7 +62,7 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 
 {{- /* For KEDA's second trigger: calls that found no server, a second. */ -}}
 {{- define "supersonic.scaling.wakeUp" -}}
-{{- include "supersonic.promql.wakeUp" (include "supersonic.scaling.params" . | fromYaml) -}}
+{{- include "supersonic.promql.wakeUp" (include "supersonic.scaling.params" . | fromJson) -}}
 {{- end -}}
 
 {{- /* What KEDA divides the metric by. */ -}}

@@ -4,7 +4,7 @@ which is Prometheus' federation endpoint for this release's series.
 */ -}}
 {{- define "supersonic.collector.config" -}}
 {{- $collector := .Values.metricsCollector -}}
-{{- $address := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 admin:
   address: {socket_address: {address: 127.0.0.1, port_value: 9900}}
 node: {id: metrics-collector, cluster: supersonic}
@@ -94,7 +94,7 @@ transport_socket:
 
 {{- /* Asks for this release's series only, whatever the caller asks for; credentials are read again each time. */ -}}
 {{- define "supersonic.collector.lua" -}}
-{{- $address := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $selector := printf "{__name__=~%s,%s}" (quote .Values.metricsCollector.metricNames) (include "supersonic.scaling.matchers" (list . "triton")) -}}
 local path = {{ printf "%s/federate?match[]=%s" $address.path (urlquery $selector) | include "supersonic.gate.literal" }}
 local headers = {

@@ -25,7 +25,7 @@ fromJson, and needs nothing else:
 {{- if .Values.envoy.rate_limiter.prometheus_based.enabled -}}
 {{- $_ := set $gate "query" (include "supersonic.prometheus.gateQuery" .) -}}
 {{- $_ := set $gate "threshold" (include "supersonic.scaling.admissionThreshold" . | float64) -}}
-{{- $_ := set $gate "prometheus" (include "supersonic.prometheus.address" . | fromYaml) -}}
+{{- $_ := set $gate "prometheus" (include "supersonic.prometheus.address" . | fromJson) -}}
 {{- end -}}
 {{- toJson $gate -}}
 {{- end -}}

@@ -73,7 +73,7 @@ there is no administrator at all, and nobody can log in.
 
 {{- /* Prometheus as a data source; secrets are read from the mounted files. */ -}}
 {{- define "supersonic.grafana.prometheus" -}}
-{{- $a := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $a := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $json := dict "httpMethod" "POST" -}}
 {{- $secure := dict -}}
 {{- with include "supersonic.prometheus.scrapeInterval" . }}{{ $_ := set $json "timeInterval" . }}{{ end -}}

@@ -27,7 +27,7 @@ file's name.
 {{- /* Expressions by the name of their target, for the release that the dashboard's variables pick. */ -}}
 {{- define "supersonic.grafana.exprs" -}}
 {{- $picked := "namespace=\"$namespace\",release=\"$release\"" -}}
-{{- $params := include "supersonic.scaling.params" . | fromYaml -}}
+{{- $params := include "supersonic.scaling.params" . | fromJson -}}
 {{- if not .Values.serverLoadSelector.envoy }}{{ $_ := set $params "envoySelector" $picked }}{{ end -}}
 {{- if not .Values.serverLoadSelector.triton }}{{ $_ := set $params "tritonSelector" $picked }}{{ end -}}
 {{- $exprs := dict -}}

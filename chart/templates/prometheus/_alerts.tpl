@@ -30,7 +30,7 @@ text that Prometheus completes).
 
 {{- /* What the queries read is missing, or read too seldom. */ -}}
 {{- define "supersonic.prometheus.sourceAlerts" -}}
-{{- $params := include "supersonic.scaling.params" . | fromYaml -}}
+{{- $params := include "supersonic.scaling.params" . | fromJson -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicEnvoyNotScraped" "for" "2m" "severity" "critical"
   "expr" (printf "absent(supersonic:healthy_replicas{%s})" $recorded)
@@ -48,7 +48,7 @@ text that Prometheus completes).
 
 {{- /* What the queries read says less than it should. */ -}}
 {{- define "supersonic.prometheus.signalAlerts" -}}
-{{- $params := include "supersonic.scaling.params" . | fromYaml -}}
+{{- $params := include "supersonic.scaling.params" . | fromJson -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicDecoupledBackEnd" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:in_flight_requests{%s} > 1\nand\nsupersonic:serving_requests{%s} / supersonic:in_flight_requests{%s} < 0.05" $recorded $recorded $recorded)
@@ -93,7 +93,7 @@ text that Prometheus completes).
 {{- end -}}
 
 {{- define "supersonic.prometheus.gateAlerts" -}}
-{{- $params := include "supersonic.scaling.params" . | fromYaml }}
+{{- $params := include "supersonic.scaling.params" . | fromJson }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicGateRefusing" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(envoy_http_lua_gate_outcome{outcome=\"refused\",%s}[5m])) > 0" $params.envoySelector)
   "summary" "The gate turns clients away"

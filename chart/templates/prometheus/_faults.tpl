@@ -45,7 +45,7 @@ prometheus.podMonitors.interval: must be prometheus.external.scrapeInterval, {{ 
 {{- $host := include "supersonic.prometheus.urlGroup" (list . 2) -}}
 {{- $port := include "supersonic.prometheus.urlGroup" (list . 3) -}}
 {{- $path := include "supersonic.prometheus.urlGroup" (list . 4) -}}
-{{- $address := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- if not $host }}
 prometheus.external.url: must be a host, or a URL such as https://metrics.example.org:9090/prometheus without user, query and fragment, got {{ if contains "@" $e.url }}one with a user{{ else }}{{ quote $e.url }}{{ end }}
 {{- end }}
@@ -114,7 +114,7 @@ prometheus.server.ingress.hosts: must name a host, got none
 {{- end -}}
 
 {{- define "supersonic.prometheus.advice" -}}
-{{- $address := include "supersonic.prometheus.address" . | fromYaml -}}
+{{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $p := .Values.prometheus -}}
 {{- if and $p.enabled $p.external.enabled }}
 prometheus.enabled: has no effect beside prometheus.external.enabled: the external Prometheus is used and none is installed

@@ -36,7 +36,7 @@ supersonic:occupancy_ratio{ {{- include "supersonic.prometheus.recorded" . -}} }
 
 {{- define "supersonic.prometheus.rules" -}}
 {{- $root := . -}}
-{{- $params := include "supersonic.scaling.params" . | fromYaml -}}
+{{- $params := include "supersonic.scaling.params" . | fromJson -}}
 groups:
   - name: supersonic-terms
     rules:

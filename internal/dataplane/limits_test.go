@@ -173,3 +173,22 @@ func TestRouteTimeoutAndQuietStreams(t *testing.T) {
 		})
 	}
 }
+
+// Envoy obeys some headers of its own kind, which a client must not be able to send.
+func TestClientsCannotSteerEnvoyByHeaders(t *testing.T) {
+	p := Start(t, Options{})
+	p.infer(t, codes.OK)
+	p.Triton.SetDelay(500 * time.Millisecond)
+	for _, header := range [][]string{
+		{"x-envoy-upstream-rq-timeout-ms", "1"},
+		{"x-envoy-upstream-rq-per-try-timeout-ms", "1"},
+		{"x-envoy-expected-rq-timeout-ms", "1"},
+	} {
+		if r := p.Client.Call(t.Context(), envoytest.ModelInfer, nil, header...); r.Code != codes.OK {
+			t.Errorf("a call with %s: %v %s", header[0], r.Code, r.Message)
+		}
+	}
+	if got := p.cluster(t, "upstream_rq_timeout", service); got != 0 {
+		t.Errorf("timeouts: %v, want 0", got)
+	}
+}

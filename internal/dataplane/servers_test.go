@@ -235,3 +235,16 @@ func TestHashPolicySendsAKeyToOneServer(t *testing.T) {
 		})
 	}
 }
+
+// A server that is in DNS before it answers is what every start looks like; a fleet without calls must not be asked
+// less often than a busy one.
+func TestAnIdleFleetFindsAServerAsSoonAsItIsReady(t *testing.T) {
+	p, names := fleet(t, "")
+	p.Triton.Down()
+	names.Answer(dns.RcodeSuccess, "127.0.0.1")
+	envoytest.Await(t, settle, "a failed health check", func() bool {
+		return p.cluster(t, "health_check_failure", service) > 0
+	})
+	p.Triton.Up(t)
+	p.awaitHealthy(t, 1)
+}

@@ -47,7 +47,8 @@ stat_prefix: ingress_grpc
 codec_type: AUTO
 generate_request_id: true
 use_remote_address: true
-internal_address_config: {}
+# Envoy obeys x-envoy- headers of internal addresses, by default those of every cluster: this one no client has.
+internal_address_config: {cidr_ranges: [{address_prefix: 255.255.255.255, prefix_len: 32}]}
 normalize_path: true
 stream_idle_timeout: {{ $envoy.streamIdleTimeout }}
 request_headers_timeout: 10s

@@ -34,7 +34,7 @@ Usage: go run . [-dir FOLDER] COMMAND
                      -test.run TestInstall
   ab                 compare ways to size the fleet, and write docs/comparison.html;
                      AB=all for every load; goes on where it was broken off
-  exec COMMAND ...   run a command inside, as in: go run . exec kubectl get pods -A
+  exec COMMAND ...   run a command in its network, as in: go run . exec kubectl get pods -A
 
 Exit codes: 0, 1 for a fault, 2 for wrong usage, 3 when the machine cannot run it.
 `

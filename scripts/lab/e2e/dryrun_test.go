@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,7 +28,7 @@ func TestServerTakesEveryValuesFile(t *testing.T) {
 	}
 	const namespace = "dry-run"
 	must(t, lab.Namespace(t.Context(), namespace))
-	t.Cleanup(func() { must(t, lab.RemoveNamespace(t.Context(), namespace)) })
+	t.Cleanup(func() { must(t, lab.RemoveNamespace(context.Background(), namespace)) })
 	for _, file := range append(files, own...) {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "values-"), ".yaml")
 		t.Run(name, func(t *testing.T) {

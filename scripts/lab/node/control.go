@@ -81,13 +81,13 @@ func (d Dir) Running() bool {
 	return err == nil && s.alive()
 }
 
-// Command is a command inside the namespaces of the node.
+// Command is a command inside the network of the node.
 func (d Dir) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	s, err := readState(d)
 	if err != nil || !s.alive() {
 		return &exec.Cmd{Err: fmt.Errorf("the lab is not up (%s)", d)}
 	}
-	enter := []string{"-t", strconv.Itoa(s.Pid), "--net", "--mount", "--pid", "--", name}
+	enter := []string{"-t", strconv.Itoa(s.Pid), "--net", "--", name}
 	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
 	cmd.Env = append(os.Environ(), d.env()...)
 	cmd.Env = append(cmd.Env,

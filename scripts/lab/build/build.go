@@ -69,17 +69,26 @@ func (b Builder) build(ctx context.Context, name string, p program, file string)
 			return err
 		}
 	}
-	// Not stripping the version: helm asks the API server for it.
-	flags := "-s -w"
-	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		if p.source == "kubernetes" {
-			parts := strings.Split(p.version, ".")
+	flags := "-s -w" + versionFlags(p)
+	_, err := goTool(ctx, src, "build", "-mod=mod", "-ldflags", flags, "-o", file, p.pkg)
+	return err
+}
+
+// versionFlags tell a program its version: helm, for one, asks the API server.
+func versionFlags(p program) string {
+	switch p.source {
+	case "kubernetes":
+		parts := strings.Split(p.version, ".")
+		flags := ""
+		for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 			flags += fmt.Sprintf(" -X %[1]s.gitVersion=v%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s",
 				pkg, p.version, parts[0], parts[1])
 		}
+		return flags
+	case "keda":
+		return " -X " + kedaModule + "/version.Version=" + p.version
 	}
-	_, err := goTool(ctx, src, "build", "-mod=mod", "-ldflags", flags, "-o", file, p.pkg)
-	return err
+	return ""
 }
 
 // module makes a main module that requires the program's. Upstream's own
@@ -92,6 +101,12 @@ func (b Builder) module(ctx context.Context, p program, src string) error {
 	upstream, err := fetch(ctx, p)
 	if err != nil {
 		return err
+	}
+	if p.source == "keda" {
+		if err := copyKEDA(upstream.Dir, src); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(src, "complete"), nil, 0o644)
 	}
 	text, err := os.ReadFile(upstream.GoMod)
 	if err != nil {

@@ -36,8 +36,8 @@ func programs(pins tools.Set) ([]string, map[string]program) {
 			version: k8s, source: "kubernetes", module: kubernetesModule, pkg: "./kubectl",
 			main: mainOf("k8s.io/kubectl/pkg/cmd", "cmd.NewDefaultKubectlCommand()"),
 		},
-		"keda-operator": {version: keda, source: "keda", module: kedaModule, pkg: kedaModule + "/cmd/operator"},
-		"keda-adapter":  {version: keda, source: "keda", module: kedaModule, pkg: kedaModule + "/cmd/adapter"},
+		"keda-operator": {version: keda, source: "keda", module: kedaModule, pkg: "./cmd/operator"},
+		"keda-adapter":  {version: keda, source: "keda", module: kedaModule, pkg: "./cmd/adapter"},
 		"etcd": {
 			version: etcd, source: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3",
 		},

@@ -13,7 +13,7 @@ import (
 
 // recipe is part of every archive's name: raise it when an image changes
 // though no version does.
-const recipe = "r4"
+const recipe = "r5"
 
 //go:embed model.py
 var model string
@@ -133,7 +133,7 @@ func (b Builder) debian(ctx context.Context, l *layer, names ...string) error {
 // triton is the server with its Python back end, on the CPU, and Models in
 // /models. The back end starts its processes with bash.
 func (b Builder) triton(ctx context.Context, l *layer) error {
-	if err := b.debian(ctx, l, "bash", "dash", "coreutils", "libpython3.11", "libexpat1", "libstdc++6"); err != nil {
+	if err := b.debian(ctx, l, "bash", "dash", "coreutils", "grep", "libpython3.11", "libexpat1", "libstdc++6"); err != nil {
 		return err
 	}
 	if err := l.tree(b.Pins.Path("triton", "lib"), placeTriton); err != nil {

@@ -26,6 +26,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
 
 {{- define "supersonic.advice" -}}
 {{- $parts := list
+  "names"
   "scaling"
   "keda"
   "triton"

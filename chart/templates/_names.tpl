@@ -40,3 +40,32 @@ release name: must be a letter, then letters, digits and dashes for the names of
 nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- end }}
 {{- end -}}
+
+{{- /* Addresses of the user's own that name a Service of another release: values that were copied. */ -}}
+{{- define "supersonic.names.advice" -}}
+{{- $urls := dict -}}
+{{- if .Values.grafana.enabled -}}
+{{- range $i, $source := get (index .Values.grafana.datasources "datasources.yaml") "datasources" | default list -}}
+{{- $_ := set $urls (printf "grafana.datasources.\"datasources.yaml\".datasources[%d].url" $i) $source.url -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.tempo.enabled -}}
+{{- $_ := set $urls "tempo.tempo.metricsGenerator.remoteWriteUrl" .Values.tempo.tempo.metricsGenerator.remoteWriteUrl -}}
+{{- end -}}
+{{- $otel := index .Values "opentelemetry-collector" -}}
+{{- if $otel.enabled -}}
+{{- range $name, $exporter := get $otel.config "exporters" | default dict -}}
+{{- if kindIs "map" $exporter -}}
+{{- $_ := set $urls (printf "opentelemetry-collector.config.exporters.%s.endpoint" $name) $exporter.endpoint -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $inNamespace := printf "^https?://([-a-z0-9]+)-(prometheus-server|tempo)(\\.%s(\\.svc.*)?)?(:|/|$)" .Release.Namespace -}}
+{{- range $key, $url := $urls -}}
+{{- $instance := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${1}" -}}
+{{- $component := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${2}" -}}
+{{- if and (regexMatch $inNamespace (toString $url)) (ne (printf "%s-%s" $instance $component) (include "supersonic.names.component" (list $ $component))) }}
+{{ $key }}: names the {{ trimSuffix "-server" $component }} of release {{ $instance }}, got {{ $url }}; leave it out for that of this release
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -133,13 +133,18 @@ grafana.adminUser: must be empty: put the name into the Secret of grafana.admin.
 {{- end }}
 {{- $anonymous := index $g "grafana.ini" "auth.anonymous" }}
 {{- if not (has $anonymous.org_role (list "Viewer" "Editor")) }}
-grafana.grafana.ini.auth.anonymous.org_role: must be Viewer or Editor, got {{ $anonymous.org_role }}
+grafana."grafana.ini"."auth.anonymous".org_role: must be Viewer or Editor, got {{ $anonymous.org_role }}
 {{- end }}
 {{- if and (not $anonymous.enabled) (not $g.admin.existingSecret) }}
-grafana.admin.existingSecret: must name a Secret where grafana.ini.auth.anonymous.enabled is false, or nobody can look
+grafana.admin.existingSecret: must name a Secret where "grafana.ini"."auth.anonymous".enabled is false, or nobody can look
 {{- end }}
 {{- if not (or (include "supersonic.prometheus.available" .) (get (index $g.datasources "datasources.yaml") "datasources")) }}
 grafana.enabled: needs a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
+{{- end }}
+{{- range $i, $source := get (index $g.datasources "datasources.yaml") "datasources" | default list }}
+{{- if and (has $source.type (list "prometheus" "tempo")) (not (regexMatch "^https?://." (toString $source.url))) }}
+grafana.datasources."datasources.yaml".datasources[{{ $i }}].url: must begin with http:// or https://, or leave "datasources.yaml" empty for this release's Prometheus and Tempo, got {{ quote $source.url }}
+{{- end }}
 {{- end }}
 {{- $dashboards := include "supersonic.names.component" (list . "grafana-default-dashboard") }}
 {{- if not (has $g.dashboardsConfigMaps.default (list "" $dashboards)) }}
@@ -155,6 +160,6 @@ grafana.ingress.hosts: must name a host, got none
 {{- $g := .Values.grafana -}}
 {{- $anonymous := index $g "grafana.ini" "auth.anonymous" -}}
 {{- if and $g.enabled $anonymous.enabled (eq $anonymous.org_role "Editor") }}
-grafana.grafana.ini.auth.anonymous.org_role: whoever reaches Grafana can change its dashboards
+grafana."grafana.ini"."auth.anonymous".org_role: whoever reaches Grafana can change its dashboards
 {{- end }}
 {{- end -}}

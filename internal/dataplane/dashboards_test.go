@@ -17,19 +17,19 @@ import (
 // gpus are what a Triton with two GPUs adds; the recording is of one without.
 const gpus = `
 load 5s
-  nv_gpu_utilization{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 0.5x24
-  nv_gpu_utilization{gpu_uuid="GPU-b",namespace="cms",pod="triton-0",release="sonic"} 0.7x24
-  nv_gpu_memory_used_bytes{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 4e9x24
-  nv_gpu_memory_total_bytes{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 16e9x24
-  nv_gpu_power_usage{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 100x24
-  nv_gpu_power_limit{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 250x24
+  nv_gpu_utilization{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 0.5x49
+  nv_gpu_utilization{gpu_uuid="GPU-b",namespace="cms",pod="triton-0",release="sonic"} 0.7x49
+  nv_gpu_memory_used_bytes{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 4e9x49
+  nv_gpu_memory_total_bytes{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 16e9x49
+  nv_gpu_power_usage{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 100x49
+  nv_gpu_power_limit{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 250x49
 `
 
 // elsewhere is another release of the same name: no panel may see it.
 const elsewhere = `
 load 5s
-  envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="atlas",pod="envoy-0",release="sonic"} 9x24
-  nv_gpu_utilization{gpu_uuid="GPU-c",namespace="atlas",pod="triton-0",release="sonic"} 1x24
+  envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="atlas",pod="envoy-0",release="sonic"} 9x49
+  nv_gpu_utilization{gpu_uuid="GPU-c",namespace="atlas",pod="triton-0",release="sonic"} 1x49
 `
 
 // recordingEnd is the time of the recording's last scrape.
@@ -74,7 +74,12 @@ var grafanaVariables = strings.NewReplacer("$__rate_interval", "1m", "$__range",
 
 func evaluate(t *testing.T, s storage.Storage, expr string) promql.Vector {
 	t.Helper()
-	query, err := promqltest.NewTestEngine(t, false, 0, 100000).NewInstantQuery(t.Context(), s, nil, grafanaVariables.Replace(expr), recordingEnd)
+	return evaluateAt(t, s, expr, recordingEnd)
+}
+
+func evaluateAt(t *testing.T, s storage.Storage, expr string, at time.Time) promql.Vector {
+	t.Helper()
+	query, err := promqltest.NewTestEngine(t, false, 0, 100000).NewInstantQuery(t.Context(), s, nil, grafanaVariables.Replace(expr), at)
 	if err != nil {
 		t.Fatalf("%s: %v", expr, err)
 	}
@@ -126,23 +131,36 @@ func TestPanelsShowWhatHappened(t *testing.T) {
 			}
 		}
 	}
-	// Six clients call one server without a pause; it runs two models, each in batches.
+	const crowded, grown, calm = 25, 38, recordScrapes - 1 // scrapes at the end of their scenes
 	for _, want := range []struct {
 		panel       string
+		scrape      int
 		least, most float64
 	}{
-		{"Servers/healthyReplicas", 1, 1},
-		{"Work/inFlightRequests", 4.5, 6.2},
-		{"Occupancy ratio and thresholds/scalingThreshold", 1.5, 1.5},
-		{"Occupancy ratio and thresholds/admissionThreshold", 3, 3},
-		{"Wanted servers/wantedReplicas", 1, 4},
-		{"GPUs in use/A", 2, 2},
-		{"GPU time/A", 4, 6},
-		{"Calls that found no server/wakeUp", 0, 0},
+		// One server and 12 clients: four requests are served at once, two of each model.
+		{"Work/inFlightRequests", crowded, 10, 12.5},
+		{"Work/servingRequests", crowded, 2.5, 4.5},
+		{"Servers/healthyReplicas", crowded, 1, 1},
+		{"Occupancy ratio/occupancyRatio", crowded, 2.5, 4.5},
+		{"Wanted servers/wantedReplicas", crowded, 2, 3},
+		// A second server came 55 seconds ago, and the window is a minute.
+		{"Work/inFlightRequests", grown, 9, 12.5},
+		{"Work/servingRequests", grown, 5, 8.5},
+		{"Servers/healthyReplicas", grown, 1.7, 2},
+		{"Occupancy ratio/occupancyRatio", grown, 1.2, 2.2},
+		// Three clients are left, for 55 seconds of the window.
+		{"Work/inFlightRequests", calm, 2, 5},
+		{"Servers/healthyReplicas", calm, 2, 2},
+		{"Occupancy ratio/occupancyRatio", calm, 0.7, 1.6},
+		{"Occupancy ratio and thresholds/scalingThreshold", calm, 1.5, 1.5},
+		{"Occupancy ratio and thresholds/admissionThreshold", calm, 3, 3},
+		{"GPUs in use/A", calm, 2, 2},
+		{"GPU time/A", calm, 4, 6},
+		{"Calls that found no server/wakeUp", calm, 0, 0},
 	} {
-		got := evaluate(t, s, exprs[want.panel])
+		got := evaluateAt(t, s, exprs[want.panel], time.Unix(0, 0).Add(time.Duration(want.scrape)*recordInterval))
 		if len(got) != 1 || got[0].F < want.least || got[0].F > want.most {
-			t.Errorf("%s: %v, want one series of %g to %g", want.panel, got, want.least, want.most)
+			t.Errorf("%s at scrape %d: %v, want one series of %g to %g", want.panel, want.scrape, got, want.least, want.most)
 		}
 	}
 }
@@ -163,7 +181,7 @@ load 1m
 				continue
 			}
 			expr := strings.ReplaceAll(p.Targets[0].Expr, "$__rate_interval", "2m")
-			if got := evaluate(t, s, expr); len(got) != 1 || got[0].F < 129.4 || got[0].F > 129.5 {
+			if got := evaluateAt(t, s, expr, time.Unix(0, 0).Add(2*time.Minute)); len(got) != 1 || got[0].F < 129.4 || got[0].F > 129.5 {
 				t.Errorf("%s is %v, want 129.4 ms", expr, got)
 			}
 		}

@@ -6,38 +6,40 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"maps"
 	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+	"github.com/miekg/dns"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/fastmachinelearning/supersonic/internal/envoytest"
 	"github.com/fastmachinelearning/supersonic/internal/tools"
 )
 
-var record = flag.Bool("record", false, "take two minutes, and write "+recording)
+var record = flag.Bool("record", false, "take four minutes, and write "+recording)
 
-// recording is what a real Envoy and a real Triton exported under load, as a
+// recording is what a real Envoy and two real Tritons exported under load, as a
 // load command of promqltest.
 const recording = "testdata/recorded.test"
 
 const (
 	recordInterval = 5 * time.Second
-	recordScrapes  = 25
+	recordScrapes  = 50
 )
+
+// scenes are what happens in the recording, from a scrape on: clients that call without a pause, servers that Envoy
+// knows of, and the load that the gate is told. The fleet's own controller is not part of it.
+var scenes = []struct {
+	scrape, clients, servers int
+	load                     string
+}{{0, 3, 1, "1"}, {12, 12, 1, "3.4"}, {27, 12, 2, "1.7"}, {39, 3, 2, "1"}}
 
 // TestRecordingIsOfTheSameSeries runs the real parts and holds that they export what the recording has, on which the
 // dashboards are evaluated. With -record it writes the recording.
@@ -46,31 +48,43 @@ func TestRecordingIsOfTheSameSeries(t *testing.T) {
 	if *record {
 		interval, scrapes = recordInterval, recordScrapes
 	}
-	grpcAddr, metricsURL := startTriton(t)
+	names, triton := startNameServer(t), freePort(t)
 	p := &Plane{
-		Manifests:  Render(t, "prometheus: {enabled: true}\nenvoy: {rate_limiter: {prometheus_based: {enabled: true}}}"),
-		Triton:     &envoytest.Triton{Addr: grpcAddr},
+		Manifests:  Render(t, withTritonPort(triton)+"prometheus: {enabled: true}\nenvoy: {rate_limiter: {prometheus_based: {enabled: true}}}"),
 		Prometheus: envoytest.StartPrometheus(t),
 		dir:        t.TempDir(),
 	}
-	p.Run(t, Options{})
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	var clients sync.WaitGroup
-	for i := range 6 {
-		clients.Go(func() { callBothModels(ctx, p.Client, i) })
+	servers := []string{"127.0.0.1", "127.0.0.2"}
+	var metrics []string
+	for _, host := range servers {
+		_, url := runTriton(t, net.JoinHostPort(host, triton))
+		metrics = append(metrics, url)
 	}
+	names.Answer(dns.RcodeSuccess, servers[0])
+	p.Run(t, Options{Resolver: names.addr})
+	p.awaitHealthy(t, 1)
+	crowd := &crowd{client: p.Client}
+	defer crowd.become(t.Context(), 0)
 	r := &recorder{values: map[string][]string{}}
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
-	for range scrapes {
+	known := 0
+	for n := range scrapes {
+		for _, scene := range scenes {
+			if scene.scrape == n {
+				known = scene.servers
+				names.Answer(dns.RcodeSuccess, servers[:known]...)
+				p.Prometheus.Set(envoytest.Sample(scene.load))
+				crowd.become(t.Context(), scene.clients)
+			}
+		}
 		<-ticks.C
-		r.scrape(t, metricsURL, "triton-0")
+		for i := range known {
+			r.scrape(t, metrics[i], fmt.Sprintf("triton-%d", i))
+		}
 		r.scrape(t, p.statsURL(t), "envoy-0")
 		r.scrapes++
 	}
-	stop()
-	clients.Wait()
 	if *record {
 		if err := os.WriteFile(recording, r.text(), 0o644); err != nil {
 			t.Fatal(err)
@@ -81,32 +95,33 @@ func TestRecordingIsOfTheSameSeries(t *testing.T) {
 	}
 }
 
-// recordedNames are the metrics of the recording.
-func recordedNames(t *testing.T) []string {
-	t.Helper()
-	text, err := os.ReadFile(recording)
-	if err != nil {
-		t.Fatal(err)
+// A crowd is a number of clients at work.
+type crowd struct {
+	client  *envoytest.Client
+	stop    []context.CancelFunc
+	running sync.WaitGroup
+}
+
+// become lets clients come and go; at 0 it waits until all have gone.
+func (c *crowd) become(ctx context.Context, clients int) {
+	for len(c.stop) < clients {
+		each, stop := context.WithCancel(ctx)
+		n := len(c.stop)
+		c.stop = append(c.stop, stop)
+		c.running.Go(func() { callBothModels(each, c.client, n) })
 	}
-	r := &recorder{values: map[string][]string{}}
-	for line := range strings.Lines(string(text)) {
-		if series, ok := strings.CutPrefix(line, "  "); ok {
-			r.values[series] = nil
-		}
+	for len(c.stop) > clients {
+		last := len(c.stop) - 1
+		c.stop[last]()
+		c.stop = c.stop[:last]
 	}
-	return r.names()
+	if clients == 0 {
+		c.running.Wait()
+	}
 }
 
 func (p *Plane) statsURL(t *testing.T) string {
 	return "http://" + p.Addr(t, "stats") + "/stats/prometheus"
-}
-
-// startTriton runs the real one with the models of testdata.
-func startTriton(t *testing.T) (grpcAddr, metricsURL string) {
-	t.Helper()
-	grpcAddr = "127.0.0.1:" + freePort(t)
-	_, metricsURL = runTriton(t, grpcAddr)
-	return grpcAddr, metricsURL
 }
 
 // runTriton runs a server at an address of loopback, until the test ends or sooner.
@@ -190,88 +205,4 @@ func inferRequest(model string, value float32) []byte {
 
 func text(to []byte, field protowire.Number, value string) []byte {
 	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), value)
-}
-
-// A recorder keeps the values of each series, with _ where there was none.
-type recorder struct {
-	scrapes int
-	values  map[string][]string
-}
-
-func (r *recorder) scrape(t *testing.T, url, pod string) {
-	t.Helper()
-	for _, family := range exported(t, url) {
-		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.Now()}, family)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range samples {
-			r.add(s.Metric, pod, float64(s.Value))
-		}
-	}
-}
-
-// exported reads what Prometheus would read.
-func exported(t *testing.T, url string) map[string]*dto.MetricFamily {
-	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return families
-}
-
-// add leaves out what no dashboard reads: other clusters and other listeners.
-func (r *recorder) add(m model.Metric, pod string, value float64) {
-	cluster, listener := m["envoy_cluster_name"], m["envoy_http_conn_manager_prefix"]
-	if (cluster != "" && cluster != "triton_grpc_service") || (listener != "" && listener != "ingress_grpc") || !read(string(m["__name__"])) {
-		return
-	}
-	m["pod"], m["namespace"], m["release"] = model.LabelValue(pod), "cms", "sonic"
-	series := m.String()
-	values := r.values[series]
-	for len(values) < r.scrapes {
-		values = append(values, "_")
-	}
-	r.values[series] = append(values, fmt.Sprint(value))
-}
-
-// read says whether a dashboard or a query reads the series of that name.
-func read(name string) bool {
-	for _, prefix := range []string{
-		"nv_inference_", "nv_cpu_", "envoy_server_live", "envoy_server_uptime", "envoy_server_memory_allocated",
-		"envoy_http_downstream_rq_t", "envoy_http_downstream_cx_active", "envoy_http_lua_gate_",
-		"envoy_cluster_membership_healthy", "envoy_cluster_upstream_rq_", "envoy_cluster_upstream_cx_active", "envoy_cluster_upstream_cx_none_healthy",
-	} {
-		if strings.HasPrefix(name, prefix) {
-			return !strings.HasPrefix(name, "envoy_cluster_upstream_rq_time_bucket")
-		}
-	}
-	return false
-}
-
-// names are the metrics of all series, sorted.
-func (r *recorder) names() []string {
-	names := map[string]bool{}
-	for series := range r.values {
-		name, _, _ := strings.Cut(series, "{")
-		names[name] = true
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-func (r *recorder) text() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# What a real Envoy and a real Triton exported, every %s under load, with the labels of the chart's scrape jobs.\n", recordInterval)
-	fmt.Fprintf(&b, "# Written by: go test ./internal/dataplane -run TestRecording -record\nload %s\n", recordInterval)
-	for _, series := range slices.Sorted(maps.Keys(r.values)) {
-		fmt.Fprintf(&b, "  %s %s\n", series, strings.Join(r.values[series], " "))
-	}
-	return b.Bytes()
 }

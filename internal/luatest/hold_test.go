@@ -91,6 +91,21 @@ func TestHoldIsFull(t *testing.T) {
 	}
 }
 
+// A server that answers is not yet one that serves.
+func TestHoldWaitsUntilServersServe(t *testing.T) {
+	f, _ := hold(t, luatest.Defaults(t).With("hold.maxSeconds", 5.0))
+	for name, answer := range map[string]string{
+		"not-serving": "\x00\x00\x00\x00\x02\x08\x02", "unknown": "\x00\x00\x00\x00\x00", "cut-off": "\x00\x00\x00", "none": "",
+	} {
+		f.Upstream = func(string, luatest.Header, string) (luatest.Header, string) {
+			return luatest.Header{":status": "200"}, answer
+		}
+		if !refused(t, f) {
+			t.Errorf("%s: a call passes", name)
+		}
+	}
+}
+
 // A call that has waited already stays, and no new call takes its place.
 func TestHeldCallKeepsItsPlace(t *testing.T) {
 	f, servers := hold(t, luatest.Defaults(t))

@@ -19,13 +19,15 @@ tool() { go tool -modfile=scripts/tools.mod "$@"; }
 tracked() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
 
 sizes() {
-  tracked '*.go' | xargs -0 grep -L '^// Code generated .* DO NOT EDIT\.$' | xargs awk '
-    FNR == 1 && NR > 1 { file() }
-    { name = FILENAME; lines = FNR }
-    /^func / { start = FNR; function_ = $0 }
-    /^}/ && start { if (FNR - start >= 40 && name !~ /_test\.go$/) printf "%s:%d: %d lines, want at most 40: %s\n", name, start, FNR - start + 1, function_; start = 0 }
+  tracked '*.go' | xargs -0 awk '
+    FNR == 1 { if (NR > 1) file(); name = FILENAME; start = generated = 0 }
+    { lines = FNR }
+    /^\/\/ Code generated .* DO NOT EDIT\.$/ { generated = 1 }
+    /^func / { start = FNR; signature = $0 }
+    /^}/ && start { if (FNR - start >= 40 && name !~ /_test\.go$/) say(start, FNR - start + 1, 40, signature); start = 0 }
     END { file() }
-    function file() { start = 0; if (lines > 300) printf "%s: %d lines, want at most 300\n", name, lines }'
+    function file() { if (lines > 300) say(1, lines, 300, "the file") }
+    function say(at, got, want, what) { if (!generated) printf "%s:%d: %d lines, want at most %d: %s\n", name, at, got, want, what }'
 }
 
 # The project speaks of itself alone: no path of one machine, no address of a package registry.

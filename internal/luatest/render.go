@@ -24,12 +24,16 @@ type Settings map[string]any
 // Defaults are the chart's default values with the gate on, a threshold of 3 and a Prometheus without TLS.
 func Defaults(t testing.TB) Settings {
 	t.Helper()
-	filter, err := fs.ReadFile(chart.FS(), "files/envoy-filter.lua")
-	if err != nil {
-		t.Fatal(err)
+	var parts []string
+	for _, name := range []string{"files/envoy-filter-json.lua", "files/envoy-filter.lua"} {
+		part, err := fs.ReadFile(chart.FS(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, string(part))
 	}
 	return Settings{
-		"filterText": string(filter),
+		"filterText": strings.Join(parts, "\n"),
 		"limiter": map[string]any{
 			"enabled": true, "methods": []any{"/inference.GRPCInferenceService/RepositoryIndex"},
 			"cacheSeconds": 1.0, "timeoutSeconds": 1.0, "unknownLoad": "open", "lastKnownSeconds": 60.0,

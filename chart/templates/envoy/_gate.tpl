@@ -1,10 +1,10 @@
 {{- /*
 The admission gate and the hold inside Envoy: files/envoy-filter.lua with its
-table, and the listeners and clusters that it works with.
+table and its JSON reader in front, and the listeners and clusters that it works with.
 
 "settings" reads the values; each other define takes what it gives, after
 fromJson, and needs nothing else:
-  filterText   files/envoy-filter.lua
+  filterText   files/envoy-filter-json.lua and files/envoy-filter.lua
   limiter      envoy.rate_limiter.prometheus_based
   hold         envoy.hold
   query        PromQL, one series
@@ -16,7 +16,7 @@ fromJson, and needs nothing else:
 */ -}}
 {{- define "supersonic.gate.settings" -}}
 {{- $gate := dict
-  "filterText" (.Files.Get "files/envoy-filter.lua")
+  "filterText" (printf "%s\n%s" (.Files.Get "files/envoy-filter-json.lua") (.Files.Get "files/envoy-filter.lua"))
   "limiter" .Values.envoy.rate_limiter.prometheus_based
   "hold" .Values.envoy.hold
   "cluster" "triton_grpc_service"

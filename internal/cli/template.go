@@ -72,7 +72,7 @@ func (f *templateFlags) add(set *pflag.FlagSet) {
 	set.StringArrayVarP(&f.showOnly, "show-only", "s", nil, "print only the `TEMPLATE`, such as templates/keda/scaledobject.yaml (repeatable)")
 	set.StringVar(&f.outputDir, "output-dir", "", "write a file for each template into `FOLDER`")
 	set.BoolVar(&f.noHooks, "no-hooks", false, "leave out hooks")
-	set.BoolVar(&f.skipTests, "skip-tests", false, "leave out what `helm test` runs")
+	set.BoolVar(&f.skipTests, "skip-tests", false, "leave out what \"helm test\" runs")
 }
 
 func (f *templateFlags) run(out io.Writer) error {

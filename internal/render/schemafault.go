@@ -141,7 +141,7 @@ func limit(k jsonschema.ErrorKind) string {
 
 func decimal(r *big.Rat) string {
 	f, _ := r.Float64()
-	return strconv.FormatFloat(f, 'g', -1, 64)
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 func mustBe(path []string, vals any, what string) Fault {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,8 +45,10 @@ func loadChart(dir string) (*render.Loaded, error) {
 	if dir == "" {
 		return render.Load(chart.FS())
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("%s: no such folder", dir)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s: is not a folder: a packed chart has to be unpacked first", dir)
 	}
 	c, err := render.Load(chart.Dir(dir))
 	if err != nil {
@@ -73,11 +76,17 @@ func located(u render.User, err error) error {
 }
 
 func at(u render.User, f render.Fault) error {
-	if from := u.Origin(f.Key); from != "" {
+	from := u.Origin(f.Key)
+	if from == "--set" && textOfFraction.MatchString(f.Text) {
+		f.Text += ": --set reads a fraction as a text, --set-json as a number"
+	}
+	if from != "" {
 		return fmt.Errorf("%s: %w", from, f)
 	}
 	return f
 }
+
+var textOfFraction = regexp.MustCompile(`must be a number.*, got "[0-9]*\.[0-9]+"$`)
 
 // oneOf refuses a flag's value that is not in a closed set.
 func oneOf(flag, value string, allowed ...string) error {

@@ -76,7 +76,7 @@ metric, as KEDA and the gate use it.`,
   promtool query instant http://localhost:9090 "$(supersonic query needed-replicas)"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknown("query", args[0], cmd)
+				return usagef("%w; there are %s", unknown("query", args[0], cmd), names(answerables()))
 			}
 			return usagef("name a query: %s", names(answerables()))
 		},
@@ -173,6 +173,9 @@ func (q *queryFlags) scaling(set *pflag.FlagSet) (values.Scaling, error) {
 
 // fromFlags reads the flags as the values that they stand for.
 func (q *queryFlags) fromFlags() (values.Scaling, error) {
+	if err := errors.Join(notEmpty("release", q.release), notEmpty("namespace", q.namespace)); err != nil {
+		return values.Scaling{}, err
+	}
 	var exclude []any
 	for _, model := range q.exclude {
 		exclude = append(exclude, model)
@@ -190,6 +193,13 @@ func (q *queryFlags) fromFlags() (values.Scaling, error) {
 		errs = append(errs, usagef("--%s: %w", flagOf(e.Key), e.Err))
 	}
 	return s, errors.Join(errs...)
+}
+
+func notEmpty(flag, value string) error {
+	if value == "" {
+		return usagef("--%s: must not be empty", flag)
+	}
+	return nil
 }
 
 func flagOf(key string) string {
@@ -222,6 +232,11 @@ func readScaling(c *render.Loaded, user render.User, o render.Options) (values.S
 	if err != nil {
 		return values.Scaling{}, located(user, err)
 	}
+	return parsedScaling(c, user, o)
+}
+
+// parsedScaling reads values that render; what is left to find is a query that does not parse.
+func parsedScaling(c *render.Loaded, user render.User, o render.Options) (values.Scaling, error) {
 	all, err := render.Values(c, user.Values)
 	if err != nil {
 		return values.Scaling{}, err

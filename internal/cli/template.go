@@ -88,6 +88,9 @@ func (f *templateFlags) run(out io.Writer) error {
 	if err != nil {
 		return located(user, err)
 	}
+	if _, err := parsedScaling(c, user, f.options); err != nil {
+		return err
+	}
 	docs = slices.DeleteFunc(docs, func(d render.Document) bool {
 		return d.Hook && f.noHooks || d.Test && f.skipTests
 	})

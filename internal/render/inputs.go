@@ -100,11 +100,28 @@ func (in Inputs) readFile(name string) (map[string]any, error) {
 	if in.Unique {
 		unmarshal = func(text []byte, into any) error { return yaml.UnmarshalStrict(text, into) }
 	}
+	if n := documentCount(text); in.Unique && n > 1 {
+		return nil, fmt.Errorf("%s: must be one YAML document, got %d, of which Helm reads the first", shownName(name), n)
+	}
 	vals := map[string]any{}
 	if err := unmarshal(text, &vals); err != nil {
 		return nil, fmt.Errorf("%s: %s", shownName(name), yamlFault(err))
 	}
 	return vals, nil
+}
+
+var documentStart = regexp.MustCompile(`(?m)^---(\s|$)`)
+
+// documentCount counts the YAML documents that hold anything.
+func documentCount(text []byte) int {
+	n := 0
+	for _, part := range documentStart.Split(string(text), -1) {
+		var held any
+		if yaml.Unmarshal([]byte(part), &held) == nil && held != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (in Inputs) readText(name string) ([]byte, error) {

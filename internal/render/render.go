@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"strings"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -146,9 +147,14 @@ func clone(v any) any {
 	return v
 }
 
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
 func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, error) {
 	if err := chartutil.ValidateReleaseName(o.Release); err != nil {
 		return nil, &OptionError{"release name", fmt.Sprintf("must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)}
+	}
+	if !namespaceName.MatchString(o.Namespace) {
+		return nil, &OptionError{"namespace", fmt.Sprintf("must be at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends, got %q", o.Namespace)}
 	}
 	caps, err := capabilities(c, o)
 	if err != nil {

@@ -186,6 +186,9 @@ func merged(a, b map[string]any) map[string]any {
 // Origin is the file or flag that sets a key last, or, where none sets it, the
 // one that sets most of the keys around it; empty where none does or several do.
 func (u User) Origin(key string) string {
+	if strings.Contains(key, " ") {
+		return "" // no key, but something beside the values: the release's name
+	}
 	path := splitKey(key)
 	for len(path) > 0 {
 		for i := len(u.layers) - 1; i >= 0; i-- {

@@ -168,14 +168,21 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) Fault
 }
 
 func typeNames(types []string) string {
-	articles := map[string]string{
-		"object": "a map", "array": "a list", "integer": "a whole number", "number": "a number",
-		"string": "a text", "boolean": "true or false", "null": "null",
-	}
 	var names []string
-	for _, t := range types {
-		if !slices.Contains(names, articles[t]) {
-			names = append(names, articles[t])
+	for _, known := range []struct {
+		jsonType string
+		names    []string
+	}{
+		{"object", []string{"a map"}},
+		{"array", []string{"a list"}},
+		{"integer", []string{"a whole number"}},
+		{"number", []string{"a number"}},
+		{"string", []string{"a text"}},
+		{"boolean", []string{"true", "false"}},
+		{"null", []string{"null"}},
+	} {
+		if slices.Contains(types, known.jsonType) {
+			names = append(names, known.names...)
 		}
 	}
 	return either(names)

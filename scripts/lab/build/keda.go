@@ -18,6 +18,9 @@ var (
 	scalerFiles = []string{"scaler.go", "prometheus_scaler.go", "cpu_memory_scaler.go"}
 )
 
+// sharedByScalers is what the kept ones use of those that are left out.
+const sharedByScalers = "\nconst externalMetricType = \"External\"\n"
+
 // scalerCase is one line of KEDA's choice among its scalers.
 var scalerCase = regexp.MustCompile(`(?m)^\tcase "([^"]+)":\n\t\treturn [^\n]+\n`)
 
@@ -45,7 +48,10 @@ func copyKEDA(from, to string) error {
 		if err != nil {
 			return err
 		}
-		if rel == "pkg/scaling/scalers_builder.go" {
+		switch rel {
+		case "pkg/scalers/scaler.go":
+			text = append(text, sharedByScalers...)
+		case "pkg/scaling/scalers_builder.go":
 			if text, err = fewerScalers(text); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}

@@ -27,7 +27,7 @@ golden: ## rewrite the golden files, and show what changed
 	go test $(addprefix ./,$(goldens)) -update
 	git diff --stat
 
-test: ## run every test; needs `make tools` once
+test: ## run every test with what `make tools` installs
 	$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m ./...
 	$(if $(RACE),$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m -race $(RACE))
 	cd scripts/lab && go tool -modfile=../tools.mod gotestsum --post-run-command ../count.sh -- ./...
@@ -44,7 +44,7 @@ lint: ## check style, dead code, scripts and the Lua filter
 verify: ## check that the generated files are current
 	scripts/verify-generated.sh
 
-ci: lint verify test ## what CI runs
+ci: tools lint verify test ## install the tools and check everything; what CI runs
 
 lab: ## start the lab, a real Kubernetes node (docs/lab.md)
 	$(lab) up

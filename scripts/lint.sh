@@ -30,16 +30,6 @@ sizes() {
     function say(at, got, want, what) { if (!generated) printf "%s:%d: %d lines, want at most %d: %s\n", name, at, got, want, what }'
 }
 
-# The project speaks of itself alone: no path of one machine, no address of a package registry.
-foreign() {
-  local words='(^|[^a-z])/work/|shared/[a-z-]+(\.md|/)|(design|occupancy|parity|envoy-facts|style|cases)\.md|BRIEF'
-  words+='|\((D[0-9]{1,2}|C[0-9]{1,2})\)|\bissue #?[0-9]+|\b(sub)?agents?\b.*\bsession'
-  words+='|proxy\.golang\.org|pypi\.org|pythonhosted|registry\.npmjs|crates\.io|deb\.debian\.org|repo1?\.maven'
-  tracked . ':!.ci' ':!scripts/lint.sh' | xargs -0 grep -nIE "$words"
-  git log --format='%h %s%n%b' | grep -E "$words"
-  return 0
-}
-
 # luacheck prints a total even if all is well.
 lua() {
   local said
@@ -52,7 +42,6 @@ check 'go vet in scripts/lab' go -C scripts/lab vet ./...
 check staticcheck tool staticcheck ./...
 check 'deadcode: nothing calls' tool deadcode -test ./...
 check sizes sizes
-check 'words that belong to one machine' foreign
 # SC2016 and SC2317 know nothing of awk programs and of functions that are called by a name in a variable.
 check shellcheck xargs -0 -a <(tracked '*.sh' .ci/run) shellcheck --exclude=SC2016,SC2317
 check luacheck lua

@@ -1,6 +1,7 @@
 # Each target is one command or one script; CI runs `make ci` and nothing else.
 FUZZTIME ?= 30s
 BENCH    ?= .
+ROUNDS   ?= 10
 # Packages with goroutines of ours, which are also tested under the race detector.
 RACE     ?=
 
@@ -9,7 +10,7 @@ lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
 goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/golden internal)))
 
 .DEFAULT_GOAL = help
-.PHONY: help build tools generate golden test bench fuzz lint verify ci lab lab-down e2e e2e-all
+.PHONY: help build tools generate golden test bench soak fuzz lint verify ci lab lab-down e2e e2e-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +34,10 @@ test: ## run every test with what `make tools` installs
 	cd scripts/lab && go tool -modfile=../tools.mod gotestsum --post-run-command ../count.sh -- ./...
 
 bench: ## run the benchmarks that match BENCH
-	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m ./...
+
+soak: ## roll Envoy and scale Triton down ROUNDS times under load
+	go test -count=1 -v -timeout 60m -run 'FailsNoCall$$' ./internal/dataplane -rolls $(ROUNDS) -scale-downs $(ROUNDS)
 
 fuzz: ## run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

@@ -2,11 +2,13 @@
 --
 -- Clients get a GOAWAY over the drain time while their calls go on. The answer comes once no call was left for a
 -- second, at the earliest after config.least_ms and at the latest after config.most_ms. Listeners stay open
--- (skip_exit), since clients may reach this pod until every node knows that it is leaving.
+-- (skip_exit), since clients may reach this pod until every node knows that it is leaving. Calls that the gate lets wait
+-- for a server (config.hold) get their answer shortly before the end, so that none is cut off.
 
 local ADMIN, CLOCK = "supersonic_admin", "drain_clock"
 local OURS = { stats = true, drain = true, drain_clock = true, admin = true, gate_wait = true }
 local POLL_MS, QUIET_POLLS = 250, 4
+local LAST_MS = 2000 -- enough for calls that wait to notice, and for QUIET_POLLS
 
 local function admin(handle, method, path)
   local headers, body = handle:httpCall(ADMIN, { [":method"] = method, [":path"] = path, [":authority"] = "admin" },
@@ -34,6 +36,11 @@ local function pause(handle)
     ["x-envoy-fault-delay-request"] = tostring(POLL_MS) }, nil, 10 * POLL_MS)
 end
 
+-- Again each time, since the gate forgets it when it is reloaded.
+local function end_waits(handle)
+  handle:httpCall("gate_refresh", { [":method"] = "GET", [":path"] = "/stop", [":authority"] = "gate" }, nil, 1000)
+end
+
 function envoy_on_request(handle)
   local began = handle:timestamp()
   if not admin(handle, "POST", "/drain_listeners?graceful&skip_exit" .. config.scope) then
@@ -44,6 +51,9 @@ function envoy_on_request(handle)
     local spent = handle:timestamp() - began
     if spent >= config.most_ms then
       handle:respond({ [":status"] = "200" }, "calls are left\n")
+    end
+    if config.hold and spent >= config.most_ms - LAST_MS then
+      end_waits(handle)
     end
     quiet = active(handle) == 0 and quiet + 1 or 0
     if quiet >= QUIET_POLLS and spent >= config.least_ms then

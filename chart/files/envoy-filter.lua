@@ -22,25 +22,25 @@
 --     bearer_file, username_file, password_file  credentials, read again for every query
 --   hold             nil when calls are not held
 --     cluster           the servers; a probe that finds none is what wakes the fleet
---     poll_ms           time between two probes; a call that waits looks two thirds as often
+--     poll_ms           time between two probes; a call that waits looks half as often
 --     max_ms            longest time that a call waits
 --
 -- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
 -- refusal), at_ms (when the load was read), failed_ms (when a query last failed), ready_ms (until when servers count
--- as ready), full_ms (until when no further call may wait). Envoy drops a caller's coroutine when its client goes
+-- as ready), full_ms (until when no further call may wait), stopping (1 once this Envoy is about to stop). Envoy drops a caller's coroutine when its client goes
 -- away, so callers never keep a lock: they start the work detached, under leases that end by themselves (lease_ms,
 -- probe_ms), and look at the gauges. A caller waits, for at most timeout_ms, only when the load is older than two
 -- queries' time and none failed since.
 
 local OUTCOMES = {
   "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call
-  "held", "hold_expired", "hold_full", -- held: began to wait
+  "held", "hold_expired", "hold_full", "hold_stopped", -- held: began to wait
 }
 local ANSWERS = {
   "load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error", "no_credentials",
   "fault",
 }
-local LOAD_PATH, PROBE_PATH = "/load", "/probe"
+local LOAD_PATH, PROBE_PATH, STOP_PATH = "/load", "/probe", "/stop"
 local SLACK_MS = 200 -- what a lease adds to the timeout of its work
 local PROBE_TIMEOUT_MS = 1000
 local FIRST_PAUSE_MS = 5
@@ -53,7 +53,7 @@ local HTTP_STATUS = { [UNAVAILABLE] = "503" } -- for callers that do not speak g
 
 local load, hold = config.load, config.hold
 local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
-local look_ms = hold and math.ceil(1.5 * hold.poll_ms)
+local look_ms = hold and 2 * hold.poll_ms -- what a call costs while it waits is its looks
 local ready_for_ms = hold and 3 * hold.poll_ms -- longer than look_ms, or a call could miss that servers are ready
 local counters_exist, logged_ms = false, 0 -- for each worker
 
@@ -375,11 +375,22 @@ local function wait_for_server(handle)
     return nil
   end
   count(handle, "outcome.held")
-  local seen = await(handle, look_at_servers, handle:timestamp() + hold.max_ms, look_ms)
+  local began = handle:timestamp()
+  local function look()
+    local ready, started = look_at_servers(handle)
+    -- A call that has just come may be the first to ask, and waits for the answer.
+    if not ready and get(handle, "stopping") == 1 and handle:timestamp() - began >= look_ms then
+      return "stopping"
+    end
+    return ready, started
+  end
+  local seen = await(handle, look, began + hold.max_ms, look_ms)
   if seen == "expired" then
     return "hold_expired", string.format("no server became ready within %s s", short(hold.max_ms / 1000))
   elseif seen == "full" then
     return "hold_full", "no server is ready and too many calls wait for one"
+  elseif seen == "stopping" then
+    return "hold_stopped", "no server is ready and this proxy is about to stop, call again"
   end
   return nil
 end
@@ -420,6 +431,16 @@ local function refuse(handle, code, message)
   handle:respond({ [":status"] = HTTP_STATUS[code] or "429", ["content-type"] = "text/plain" }, message .. "\n")
 end
 
+-- Work that others start in the internal listener, by path.
+local INTERNAL = {
+  [LOAD_PATH] = refresh_load,
+  [PROBE_PATH] = probe_servers,
+  [STOP_PATH] = function(handle)
+    set(handle, "stopping", 1)
+    return "stopping"
+  end,
+}
+
 -- Whether the request came through the internal listener: its route says so, and no client can.
 local function is_internal(handle)
   return handle:metadata():get("internal") == true
@@ -430,8 +451,9 @@ function envoy_on_request(handle)
     export_counters(handle)
   end
   local path = handle:headers():get(":path")
-  if (path == LOAD_PATH or path == PROBE_PATH) and is_internal(handle) then
-    handle:respond({ [":status"] = "200" }, path == LOAD_PATH and refresh_load(handle) or probe_servers(handle))
+  local work = path and INTERNAL[path]
+  if work and is_internal(handle) then
+    handle:respond({ [":status"] = "200" }, work(handle))
   end
   if not path or not guarded[path:match("^[^?]*")] then
     return

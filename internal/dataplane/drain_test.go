@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -146,6 +147,8 @@ func (p *Plane) preStop(t testing.TB) {
 	}
 }
 
+var rolls = flag.Int("rolls", 1, "rolls of Envoy under load, for each way to drain it")
+
 // A rolling restart of Envoy replaces one pod after the other; kube-proxy leaves old connections alone.
 func TestARollOfEnvoyFailsNoCall(t *testing.T) {
 	for name, values := range map[string]string{
@@ -160,20 +163,29 @@ func TestARollOfEnvoyFailsNoCall(t *testing.T) {
 			clients := startLoad(t, service.addr, 16)
 			envoytest.Await(t, settle, "work", func() bool { return clients.count() > 200 })
 
-			fresh := *old
-			fresh.Run(t, Options{Values: values})
-			fresh.infer(t, codes.OK)
-			target := fresh.Addr(t, "listener_grpc")
-			service.target.Store(&target)
-			old.preStop(t)
-			if err := syscall.Kill(old.Pid, syscall.SIGTERM); err != nil {
-				t.Fatal(err)
+			for range *rolls {
+				old = old.rollOver(t, values, service)
+				before := clients.count()
+				envoytest.Await(t, settle, "work at the new Envoy", func() bool { return clients.count() > before+200 })
 			}
-			before := clients.count()
-			envoytest.Await(t, settle, "work at the new Envoy", func() bool { return clients.count() > before+200 })
 			clients.end(t)
 		})
 	}
+}
+
+// rollOver starts another Envoy, leads new connections there, and stops this one as the kubelet does.
+func (p *Plane) rollOver(t testing.TB, values string, service *relay) *Plane {
+	t.Helper()
+	fresh := *p
+	fresh.Run(t, Options{Values: values})
+	fresh.infer(t, codes.OK)
+	target := fresh.Addr(t, "listener_grpc")
+	service.target.Store(&target)
+	p.preStop(t)
+	if err := syscall.Kill(p.Pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	return &fresh
 }
 
 // Whoever reaches the port can't make Envoy shed its clients by accident, or do anything else.
@@ -213,5 +225,25 @@ func TestDrainEndsInTimeAlthoughACallGoesOn(t *testing.T) {
 	body, _ := io.ReadAll(response.Body)
 	if took := time.Since(start); string(body) != "calls are left\n" || took < 3*time.Second || took > 5*time.Second {
 		t.Errorf("the hook: %q after %s, want \"calls are left\" after 3 s", body, took)
+	}
+}
+
+// Calls that wait for a server outlast a drain: they are told in time, and the drain ends well.
+func TestHeldCallsAreAnsweredBeforeTheirEnvoyStops(t *testing.T) {
+	p := Start(t, Options{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 5}}"})
+	p.infer(t, codes.OK)
+	p.Triton.Down()
+	p.awaitHealthy(t, 0)
+	ended := make(chan envoytest.Reply, 1)
+	go func() { ended <- p.Client.Call(context.Background(), envoytest.RepositoryIndex, nil) }()
+	envoytest.Await(t, settle, "a call that waits", func() bool { return p.cluster(t, "upstream_rq_active", "gate_wait") == 1 })
+	start := time.Now()
+	p.preStop(t)
+	r := <-ended
+	if r.Code != codes.Unavailable || r.Message != "no server is ready and this proxy is about to stop, call again" {
+		t.Errorf("the call that waited: %v %q", r.Code, r.Message)
+	}
+	if took := time.Since(start); took < 3*time.Second {
+		t.Errorf("the drain took %s, want calls to wait for its first 3 s", took)
 	}
 }

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"flag"
 	"net"
 	"syscall"
 	"testing"
@@ -21,6 +22,8 @@ func realFleet(t *testing.T) (*Plane, *nameServer, string) {
 	return p, names, port
 }
 
+var scaleDowns = flag.Int("scale-downs", 2, "scale-downs of a real Triton under load")
+
 // A server that is scaled in leaves DNS, goes on for triton.drain.sleepSeconds, and gets SIGTERM: by then Envoy knows.
 func TestAScaleDownOfTritonFailsNoCall(t *testing.T) {
 	p, names, port := realFleet(t)
@@ -33,7 +36,7 @@ func TestAScaleDownOfTritonFailsNoCall(t *testing.T) {
 		model := []string{"double", "half"}[i%2]
 		clients.wait.Go(func() { clients.run(client, envoytest.ModelInfer, inferRequest(model, 1)) })
 	}
-	for range 2 {
+	for range *scaleDowns {
 		second, metrics := runTriton(t, net.JoinHostPort("127.0.0.2", port))
 		names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.2")
 		p.awaitHealthy(t, 2)

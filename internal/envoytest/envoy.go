@@ -112,6 +112,11 @@ func (e *Envoy) stop(t testing.TB, exited <-chan error) {
 	if t.Failed() {
 		t.Logf("envoy's log:\n%s", e.Log())
 	}
+	select {
+	case <-exited: // its number may be that of another process by now
+		return
+	default:
+	}
 	_ = syscall.Kill(e.Pid, syscall.SIGTERM)
 	select {
 	case <-exited:

@@ -167,32 +167,3 @@ func cpuTime(b *testing.B, pid int) time.Duration {
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
-
-// BenchmarkMemory makes guarded calls, a half of them refused, and reports by how much Envoy's memory grew; run it with
-// -benchtime 1000000x for a million.
-func BenchmarkMemory(b *testing.B) {
-	g := gatetest.Start(b, gatetest.Defaults().Limiter("ramp", 2))
-	g.Prometheus.Set(envoytest.Sample("4"))
-	<-callMany(b.Context(), b, g, 5000) // until its pools and tables have their size
-	before := g.Value(b, "envoy_server_memory_allocated")
-	clients := make([]*envoytest.Client, 20)
-	for i := range clients {
-		clients[i] = envoytest.Dial(b, g.Listener)
-	}
-	b.ResetTimer()
-	var wait sync.WaitGroup
-	for _, client := range clients {
-		wait.Go(func() {
-			for range b.N / len(clients) {
-				client.Call(b.Context(), envoytest.RepositoryIndex, nil)
-			}
-		})
-	}
-	wait.Wait()
-	b.StopTimer()
-	grown := g.Value(b, "envoy_server_memory_allocated") - before
-	b.ReportMetric(grown/(1<<20), "MiB-grown")
-	if grown > 32<<20 {
-		b.Errorf("Envoy's memory grew by %.0f MiB in %d calls", grown/(1<<20), b.N)
-	}
-}

@@ -94,7 +94,7 @@ func TestGuardedPaths(t *testing.T) {
 // What the internal listeners do is out of reach of clients.
 func TestInternalPathsAreNotForClients(t *testing.T) {
 	g := gatetest.Start(t, gatetest.Defaults().With("envoy.hold.enabled", true))
-	for _, path := range []string{"/load", "/probe"} {
+	for _, path := range []string{"/load", "/probe", "/stop"} {
 		r, body := post(t, g, path, map[string]string{"content-type": "application/grpc", "te": "trailers"})
 		if r.Header.Get("grpc-status") != "12" && r.Trailer.Get("grpc-status") != "12" {
 			t.Errorf("%s: %v %v %q, want Triton's own UNIMPLEMENTED", path, r.Header, r.Trailer, body)
@@ -160,7 +160,7 @@ func TestCountersAreExportedFromTheStart(t *testing.T) {
 	for label, values := range map[string][]string{
 		"outcome": {
 			"allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", "held",
-			"hold_expired", "hold_full",
+			"hold_expired", "hold_full", "hold_stopped",
 		},
 		"answer": {
 			"load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error",

@@ -123,6 +123,42 @@ func TestHeldCallKeepsItsPlace(t *testing.T) {
 	}
 }
 
+// A call waits on while its Envoy drains, until that is about to stop; a server that is ready still gets it.
+func TestHeldCallsEndBeforeTheirEnvoy(t *testing.T) {
+	f, servers := hold(t, luatest.Defaults(t))
+	started := f.NowMS
+	servers.readyMS = started + 60000
+	upstream := f.Upstream
+	f.Upstream = func(cluster string, header luatest.Header, body string) (luatest.Header, string) {
+		if f.NowMS >= started+20000 {
+			f.Gauges["stopping"] = 1
+		}
+		return upstream(cluster, header, body)
+	}
+	response, err := f.RepositoryIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &luatest.Response{
+		Header: luatest.Header{":status": "200", "grpc-status": "14"},
+		Body:   "no server is ready and this proxy is about to stop, call again",
+	}
+	if diff := cmp.Diff(want, response); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if waited := f.NowMS - started; waited < 20000 || waited > 21000 {
+		t.Errorf("waited %v ms, want until soon after 20000", waited)
+	}
+	if f.Counters["outcome.hold_stopped"] != 1 {
+		t.Errorf("counted %v, want hold_stopped", f.Counted())
+	}
+	servers.readyMS = f.NowMS
+	f.NowMS += 1000
+	if refused(t, f) {
+		t.Errorf("a ready server: refused, counted %v", f.Counted())
+	}
+}
+
 func TestNewCallsAreRefusedWhileItIsFull(t *testing.T) {
 	f, servers := hold(t, luatest.Defaults(t))
 	servers.readyMS = f.NowMS + 5000

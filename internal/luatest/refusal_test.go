@@ -28,6 +28,7 @@ func TestRefusal(t *testing.T) {
 		{"/grpc.health.v1.Health/Check", "application/grpc", nil, ""},
 		{"/load", "application/grpc", nil, ""},
 		{"/probe", "", nil, ""},
+		{"/stop", "", nil, ""},
 	} {
 		f, p := gate(t, luatest.Defaults(t))
 		p.load = "3.25"

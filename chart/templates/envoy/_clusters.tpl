@@ -18,8 +18,11 @@ being sent to a server that is known to be dead.
   - grpc_health_check: {}
     timeout: {{ .timeout }}
     interval: {{ .interval }}
-    # A fleet that has had no call yet is looked at as often as a busy one.
-    no_traffic_interval: {{ .interval }}
+    # A server that gets no calls is asked more often, since calls may be waiting for it; that is cheap, and without
+    # calls no reason to ask less. How soon a server is given up stays interval × unhealthyThreshold.
+    unhealthy_interval: {{ include "supersonic.envoy.unhealthyInterval" . }}
+    unhealthy_edge_interval: {{ .interval }}
+    no_traffic_interval: {{ include "supersonic.envoy.unhealthyInterval" . }}
     no_traffic_healthy_interval: {{ .interval }}
     unhealthy_threshold: {{ int64 .unhealthyThreshold }}
     healthy_threshold: 1
@@ -52,6 +55,11 @@ being sent to a server that is known to be dead.
 {{- if include "supersonic.envoy.traced" . }}
 {{ include "supersonic.envoy.tracingCluster" . }}
 {{- end }}
+{{- end -}}
+
+{{- /* Takes envoy.healthCheck. */ -}}
+{{- define "supersonic.envoy.unhealthyInterval" -}}
+{{- if lt (include "supersonic.envoy.seconds" .interval | float64) 0.25 }}{{ .interval }}{{ else }}0.25s{{ end -}}
 {{- end -}}
 
 {{- /* Takes a list: the root context, the name of the cluster. */ -}}

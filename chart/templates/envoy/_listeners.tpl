@@ -93,6 +93,7 @@ port is in no Service, and the request carries a header.
                 local config = {
                   least_ms = {{ mul 1000 (int64 .Values.envoy.drain.timeSeconds) }},
                   most_ms = {{ mul 1000 (int64 .Values.envoy.drain.seconds) }},
+                  hold = {{ .Values.envoy.hold.enabled }},
                   scope = {{ ternary "" "&inboundonly" (eq (include "supersonic.envoy.external" .) "true") | quote }},
                 }
                 {{- .Files.Get "files/envoy-drain.lua" | nindent 16 }}

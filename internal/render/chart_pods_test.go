@@ -1,12 +1,10 @@
 package render_test
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -37,33 +35,6 @@ func TestPodsOfTheServersAreRestricted(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Kubernetes refuses to change a selector, and KEDA a second ScaledObject for one workload.
-func TestObjectsOfChart031KeepNameAndSelector(t *testing.T) {
-	m := rendered(t, "keda: {enabled: true}\nprometheus: {enabled: true}")
-	want := map[string]map[string]string{}
-	for _, component := range []string{"triton", "envoy"} {
-		want["sonic-"+component] = map[string]string{
-			"app.kubernetes.io/name": "supersonic", "app.kubernetes.io/instance": "sonic", "app.kubernetes.io/component": component,
-		}
-	}
-	got := map[string]map[string]string{}
-	for _, d := range all[appsv1.Deployment](t, m, "Deployment") {
-		if want[d.Name] != nil {
-			got[d.Name] = d.Spec.Selector.MatchLabels
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("selectors mismatch (-want +got):\n%s", diff)
-	}
-	services := map[string]bool{}
-	for _, s := range all[corev1.Service](t, m, "Service") {
-		services[s.Name] = true
-	}
-	if !services["sonic"] || !services["sonic-triton"] {
-		t.Errorf("Services are %v, want sonic and sonic-triton among them", slices.Collect(maps.Keys(services)))
 	}
 }
 

@@ -83,7 +83,7 @@ apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
   name: {{ include "supersonic.names.component" (list .root .name) }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ quote .root.Release.Namespace }}
   labels:
     {{- include "supersonic.labels.object" (list .root .component) | nindent 4 }}
 spec:

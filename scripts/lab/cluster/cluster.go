@@ -85,10 +85,14 @@ func Await(ctx context.Context, limit time.Duration, what string, f func(context
 	defer cancel()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	var err error
 	for {
-		err := f(ctx)
-		if err == nil {
+		last := f(ctx)
+		if last == nil {
 			return nil
+		}
+		if err == nil || ctx.Err() == nil { // The end of the time says less than what came before.
+			err = last
 		}
 		select {
 		case <-ctx.Done():

@@ -63,6 +63,7 @@ triton.resources.requests: must ask for as many {{ . }} as the limit, {{ $limit 
 {{- define "supersonic.triton.advice" -}}
 {{- $t := .Values.triton -}}
 {{- include "supersonic.triton.podAdvice" . }}
+{{- include "supersonic.triton.traceAdvice" . }}
 {{- if $t.startupProbe.reset }}
 triton.startupProbe.reset: leaves the models {{ include "supersonic.triton.startupBudget" . }}s to load before the server is restarted
 {{- end }}
@@ -73,6 +74,17 @@ triton.args: the shell keeps the signal to end from the server, which is killed 
 {{- end }}
 {{- if and .Values.envoy.enabled (lt (int64 $t.drain.sleepSeconds) 33) }}
 triton.drain.sleepSeconds: under 33 a call may still go to a server that has ended, where the cluster keeps DNS answers for 30s and Envoy asks every second, got {{ int64 $t.drain.sleepSeconds }}
+{{- end }}
+{{- end -}}
+
+{{- /* Envoy and the server choose by themselves which calls they trace. */ -}}
+{{- define "supersonic.triton.traceAdvice" -}}
+{{- $rate := regexFind "(^|[\\s=,])rate=[0-9]+" (join " " .Values.triton.args) | regexFind "[0-9]+" | int64 -}}
+{{- $share := .Values.envoy.tracing_sampling_rate -}}
+{{- if and .Values.envoy.enabled (or (index .Values "opentelemetry-collector").enabled .Values.envoy.tracing.host) (gt $rate 0) }}
+{{- if or (lt (mulf $rate $share) 0.99) (gt (mulf $rate $share) 1.01) }}
+envoy.tracing_sampling_rate: should be the inverse of rate={{ $rate }} in triton.args, or the spans of one side are without those of the other, got {{ toJson $share }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -8,7 +8,7 @@
 local ADMIN, CLOCK = "supersonic_admin", "drain_clock"
 local OURS = { stats = true, drain = true, drain_clock = true, admin = true, gate_wait = true }
 local POLL_MS, QUIET_POLLS = 250, 4
-local LAST_MS = 2000 -- enough for calls that wait to notice, and for QUIET_POLLS
+local LAST_MS = 3000 -- enough for calls that wait to notice, and for QUIET_POLLS
 
 local function admin(handle, method, path)
   local headers, body = handle:httpCall(ADMIN, { [":method"] = method, [":path"] = path, [":authority"] = "admin" },

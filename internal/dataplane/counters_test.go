@@ -174,12 +174,12 @@ func TestQueriesReadRealCounters(t *testing.T) {
 	for range 10 {
 		p.Client.Call(t.Context(), envoytest.ModelInfer, nil)
 	}
-	o.watch(t, window, func() bool { woken, _ := o.ask(t, "wake-up"); return woken > 0 })
+	o.watch(t, settle, func() bool { woken, _ := o.ask(t, "wake-up"); return woken > 0 })
 	o.want(t, "calls found no server", map[string][2]float64{"needed-replicas": none, "wake-up": {0.1, 10}})
 
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")
 	p.awaitHealthy(t, 1)
-	p.Triton.SetDelay(100 * time.Millisecond)
+	p.Triton.SetDelay(200 * time.Millisecond) // long against what lies between two calls of a client
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan codes.Code, clients)
 	for range clients {

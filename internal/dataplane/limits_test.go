@@ -98,7 +98,7 @@ func TestHeadersAreBoundedInSizeAndTime(t *testing.T) {
 	if _, err := fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(2 * settle))
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatalf("headers that do not end: %v, want a 408", err)
@@ -114,8 +114,8 @@ func TestTenThousandCallsAtOnce(t *testing.T) {
 	const connections, each = 4, 2500
 	p := Start(t, Options{})
 	p.infer(t, codes.OK)
-	p.Triton.SetDelay(2 * time.Second)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	p.Triton.SetDelay(5 * time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*settle)
 	defer cancel()
 	failed := make(chan string, connections*each)
 	var wait sync.WaitGroup
@@ -130,7 +130,7 @@ func TestTenThousandCallsAtOnce(t *testing.T) {
 		}
 	}
 	most := 0.0
-	envoytest.Await(t, time.Minute, "10,000 calls at Triton", func() bool {
+	envoytest.Await(t, 4*settle, "10,000 calls at Triton", func() bool {
 		most = max(most, p.cluster(t, "upstream_rq_active", service))
 		return p.Triton.Calls(envoytest.ModelInfer) >= connections*each
 	})

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -36,7 +35,7 @@ func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 	}
 	second, secondKey := ca.issue(t, "sonic.example.org", 11)
 	p.mount(t, "tls", map[string]string{"tls.crt": second, "tls.key": secondKey})
-	envoytest.Await(t, 10*time.Second, "the renewed certificate", func() bool { return p.serial(t, ca) == 11 })
+	envoytest.Await(t, settle, "the renewed certificate", func() bool { return p.serial(t, ca) == 11 })
 	if r := p.Client.Call(t.Context(), envoytest.ModelInfer, nil); r.Code != codes.OK {
 		t.Errorf("a call after the renewal: %v %s", r.Code, r.Message)
 	}
@@ -45,7 +44,7 @@ func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 // serial is that of the certificate that Envoy shows.
 func (p *Plane) serial(t testing.TB, ca authority) int64 {
 	t.Helper()
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	dialer := &net.Dialer{Timeout: settle}
 	conn, err := tls.DialWithDialer(dialer, "tcp", p.Addr(t, "listener_grpc"),
 		&tls.Config{RootCAs: ca.pool(), ServerName: "sonic.example.org", NextProtos: []string{"h2"}})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -53,8 +52,8 @@ func TestEveryValuesFileRunsInEnvoy(t *testing.T) {
 func (p *Plane) infer(t testing.TB, want codes.Code) envoytest.Reply {
 	t.Helper()
 	var r envoytest.Reply
-	envoytest.Await(t, 10*time.Second, "an answer", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	envoytest.Await(t, settle, "an answer", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), settle)
 		defer cancel()
 		r = p.Client.Call(ctx, envoytest.ModelInfer, nil)
 		return r.Code == want || r.Code != codes.Unavailable

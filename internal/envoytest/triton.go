@@ -40,6 +40,7 @@ type Triton struct {
 	delays map[string]time.Duration // by method, in place of delay
 	server *grpc.Server
 	health *health.Server
+	state  healthpb.HealthCheckResponse_ServingStatus
 }
 
 // StartTriton runs a stub that serves.
@@ -51,7 +52,7 @@ func StartTriton(t testing.TB) *Triton {
 // StartTritonAt runs a stub that serves at an address of loopback.
 func StartTritonAt(t testing.TB, addr string) *Triton {
 	t.Helper()
-	s := &Triton{Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}}
+	s := &Triton{Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}, state: healthpb.HealthCheckResponse_SERVING}
 	s.Up(t)
 	t.Cleanup(s.Down)
 	return s
@@ -71,13 +72,13 @@ func (s *Triton) SetDelayOf(method string, d time.Duration) {
 	s.delays[method] = d
 }
 
-// SetServing sets what the server says of its health.
+// SetServing sets what the server says of its health, or will say when it is up again.
 func (s *Triton) SetServing(serving bool) {
-	state := healthpb.HealthCheckResponse_NOT_SERVING
+	s.state = healthpb.HealthCheckResponse_NOT_SERVING
 	if serving {
-		state = healthpb.HealthCheckResponse_SERVING
+		s.state = healthpb.HealthCheckResponse_SERVING
 	}
-	s.health.SetServingStatus("", state)
+	s.health.SetServingStatus("", s.state)
 }
 
 // Calls counts the calls of a method, those in progress too.
@@ -98,6 +99,7 @@ func (s *Triton) Up(t testing.TB) {
 		t.Fatal(err)
 	}
 	s.Addr, s.health = l.Addr().String(), health.NewServer()
+	s.health.SetServingStatus("", s.state)
 	s.server = grpc.NewServer(grpc.ForceServerCodecV2(RawCodec{}), grpc.UnknownServiceHandler(s.handle),
 		grpc.MaxRecvMsgSize(largestMessage), grpc.MaxConcurrentStreams(1<<20), grpc.UnaryInterceptor(s.countHealthCheck))
 	healthpb.RegisterHealthServer(s.server, s.health)

@@ -2,7 +2,6 @@ package gatetest_test
 
 import (
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -13,18 +12,18 @@ import (
 
 // The same answers as in the interpreter, one after another in one Envoy.
 func TestAnswers(t *testing.T) {
-	g := gatetest.Start(t, gatetest.Defaults().Limiter("cacheSeconds", 0.02).Limiter("timeoutSeconds", 0.2))
+	g := gatetest.Start(t, gatetest.Defaults().Limiter("cacheSeconds", 0.02).Limiter("timeoutSeconds", 0.5))
 	for _, a := range luatest.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {
 			g.Prometheus.Set(envoytest.Answer{Status: a.Status, Body: a.Body})
 			// Once a second query came, the gate has read the answer to the first.
 			asked := len(g.Prometheus.Queries())
-			envoytest.Await(t, 5*time.Second, "two queries", func() bool {
+			envoytest.Await(t, gatetest.Patience, "two queries", func() bool {
 				g.Index(t.Context())
 				return len(g.Prometheus.Queries()) >= asked+2
 			})
 			before := g.Answers(t)
-			envoytest.Await(t, 5*time.Second, "a call that counts as "+a.Outcome, func() bool { return counts(t, g, a.Outcome) })
+			envoytest.Await(t, gatetest.Patience, "a call that counts as "+a.Outcome, func() bool { return counts(t, g, a.Outcome) })
 			for kind, n := range g.Answers(t) {
 				if kind != a.Kind && n != before[kind] {
 					t.Errorf("an answer counts as %s, want %s", kind, a.Kind)

@@ -126,6 +126,7 @@ func callAtRate(b *testing.B, g *gatetest.Gate, rate int, lasts time.Duration) i
 // BenchmarkHold holds 1,000 calls: they cost at most 0.25 core while they wait, and are released within 2 s of a
 // server's start, at the chart's own health checks and polls.
 func BenchmarkHold(b *testing.B) {
+	var worstCores, longest float64
 	for b.Loop() {
 		g := noServer(b, gatetest.Defaults().With("envoy.healthCheck.interval", "1s"))
 		done := callMany(context.Background(), b, g, 1000)
@@ -138,8 +139,7 @@ func BenchmarkHold(b *testing.B) {
 		g.Triton.Up(b)
 		replies := <-done
 		released := time.Since(ready)
-		b.ReportMetric(cores, "cores")
-		b.ReportMetric(released.Seconds(), "release-s")
+		worstCores, longest = max(worstCores, cores), max(longest, released.Seconds())
 		if counted := count(replies); counted[codes.OK] != 1000 {
 			b.Errorf("ended with %v, want all OK", counted)
 		}
@@ -147,6 +147,8 @@ func BenchmarkHold(b *testing.B) {
 			b.Errorf("%.2f cores while they wait, released after %s; want at most 0.25, and 2 s", cores, released)
 		}
 	}
+	b.ReportMetric(worstCores, "cores")
+	b.ReportMetric(longest, "release-s")
 }
 
 // cpuTime is the processor time that a process has used.

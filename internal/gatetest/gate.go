@@ -18,21 +18,25 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
 
+// Patience is how long a test waits for what takes a moment, on a machine that is busy.
+const Patience = 30 * time.Second
+
 // Values are a user's values.
 type Values map[string]any
 
-// Defaults turn the gate on, in front of an external Prometheus without TLS. The threshold is 3.
+// Defaults turn the gate on, in front of an external Prometheus without TLS that may take its time. The threshold is 3.
 func Defaults() Values {
 	v := Values{}
 	for path, value := range map[string]any{
-		"envoy.rate_limiter.prometheus_based.enabled": true,
-		"prometheus.external.enabled":                 true,
-		"prometheus.external.url":                     "prometheus.test",
-		"prometheus.external.port":                    9090,
-		"prometheus.external.scheme":                  "http",
-		"prometheus.external.scrapeInterval":          "5s",
-		"envoy.healthCheck.unhealthyThreshold":        1,
-		"envoy.healthCheck.interval":                  "0.5s",
+		"envoy.rate_limiter.prometheus_based.enabled":        true,
+		"envoy.rate_limiter.prometheus_based.timeoutSeconds": 5,
+		"prometheus.external.enabled":                        true,
+		"prometheus.external.url":                            "prometheus.test",
+		"prometheus.external.port":                           9090,
+		"prometheus.external.scheme":                         "http",
+		"prometheus.external.scrapeInterval":                 "5s",
+		"envoy.healthCheck.unhealthyThreshold":               1,
+		"envoy.healthCheck.interval":                         "0.5s",
 	} {
 		v = v.With(path, value)
 	}
@@ -184,7 +188,7 @@ func (g *Gate) Reload(t testing.TB, v Values, edits ...Edit) {
 		return strings.Replace(text, "local config = {", fmt.Sprintf("local config = { -- reload %d", g.reloads), 1)
 	}
 	g.write(t, v, append(edits, differ)...)
-	envoytest.Await(t, 5*time.Second, "a reload", func() bool { return g.Reloads(t) > before })
+	envoytest.Await(t, Patience, "a reload", func() bool { return g.Reloads(t) > before })
 }
 
 // Reloads counts how often Envoy has taken the gate's file.

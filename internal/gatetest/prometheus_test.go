@@ -2,7 +2,6 @@ package gatetest_test
 
 import (
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -51,7 +50,7 @@ func TestCredentialsFollowTheirSecret(t *testing.T) {
 		t.Errorf("authorization %q", got)
 	}
 	gatetest.Mount(t, g.Secrets, map[string]string{"token": "second\n"})
-	envoytest.Await(t, 2*time.Second, "the rotated token", func() bool {
+	envoytest.Await(t, gatetest.Patience, "the rotated token", func() bool {
 		return asked(t, g).Header.Get("Authorization") == "Bearer second"
 	})
 }
@@ -80,7 +79,7 @@ func TestMissingCredentials(t *testing.T) {
 // overTLS are values whose Prometheus has a certificate of a private authority.
 func overTLS() gatetest.Values {
 	return gatetest.Defaults().With("prometheus.external.scheme", "https").Limiter("unknownLoad", "closed").
-		Limiter("cacheSeconds", 0.1).
+		Limiter("cacheSeconds", 0.1).Limiter("timeoutSeconds", 1).
 		With("prometheus.external.tls.caConfigMap", map[string]any{"name": "authority", "key": "ca.crt"})
 }
 
@@ -119,9 +118,9 @@ func TestAuthorityFollowsItsSecret(t *testing.T) {
 	gatetest.Mount(t, g.Secrets, map[string]string{"ca.crt": first.PEM})
 	g.Prometheus.UseTLS(t, first.Certificate(t, "prometheus.test"))
 	g.Run(t, overTLS())
-	awaitCode(t, g, 3*time.Second, codes.OK)
+	awaitCode(t, g, codes.OK)
 	g.Prometheus.UseTLS(t, second.Certificate(t, "prometheus.test"))
-	awaitCode(t, g, 5*time.Second, codes.ResourceExhausted)
+	awaitCode(t, g, codes.ResourceExhausted)
 	gatetest.Mount(t, g.Secrets, map[string]string{"ca.crt": second.PEM})
-	awaitCode(t, g, 5*time.Second, codes.OK)
+	awaitCode(t, g, codes.OK)
 }

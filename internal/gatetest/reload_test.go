@@ -59,7 +59,7 @@ func TestBrokenReloadChangesNothing(t *testing.T) {
 	g.Index(t.Context())
 	gatetest.Mount(t, g.GateFiles, map[string]string{"gate.yaml": strings.Replace(
 		g.GateFile(t), "local config = {", "local config = = {", 1)})
-	envoytest.Await(t, 5*time.Second, "a refused reload", func() bool {
+	envoytest.Await(t, gatetest.Patience, "a refused reload", func() bool {
 		return g.Value(t, "envoy_extension_config_discovery_http_filter_gate_config_fail") > 0
 	})
 	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
@@ -76,7 +76,7 @@ func TestTenThousandGuardedCallsAtOnce(t *testing.T) {
 	g.Triton.SetDelay(2 * time.Second)
 	g.Index(t.Context())
 	done := callMany(t.Context(), t, g, 10000)
-	envoytest.Await(t, 30*time.Second, "10,000 calls in Triton", func() bool {
+	envoytest.Await(t, 4*gatetest.Patience, "10,000 calls in Triton", func() bool {
 		return g.Triton.Calls(envoytest.RepositoryIndex) >= 10001
 	})
 	if counted := count(<-done); counted[codes.OK] != 10000 {

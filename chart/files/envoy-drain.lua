@@ -2,8 +2,8 @@
 --
 -- Clients get a GOAWAY over the drain time while their calls go on. The answer comes once no call was left for a
 -- second, at the earliest after config.least_ms and at the latest after config.most_ms. Listeners stay open
--- (skip_exit), since clients may reach this pod until every node knows that it is leaving. Calls that the gate lets wait
--- for a server (config.hold) get their answer shortly before the end, so that none is cut off.
+-- (skip_exit), since clients may reach this pod until every node knows that it is leaving. Calls that the gate lets
+-- wait for a server (config.hold) get their answer shortly before the end, so that none is cut off.
 
 local ADMIN, CLOCK = "supersonic_admin", "drain_clock"
 local OURS = { stats = true, drain = true, drain_clock = true, admin = true, gate_wait = true }

@@ -27,10 +27,10 @@
 --
 -- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
 -- refusal), at_ms (when the load was read), failed_ms (when a query last failed), ready_ms (until when servers count
--- as ready), full_ms (until when no further call may wait), stopping (1 once this Envoy is about to stop). Envoy drops a caller's coroutine when its client goes
--- away, so callers never keep a lock: they start the work detached, under leases that end by themselves (lease_ms,
--- probe_ms), and look at the gauges. A caller waits, for at most timeout_ms, only when the load is older than two
--- queries' time and none failed since.
+-- as ready), full_ms (until when no further call may wait), stopping (1 once this Envoy is about to stop). Envoy drops
+-- a caller's coroutine when its client goes away, so callers never keep a lock: they start the work detached, under
+-- leases that end by themselves (lease_ms, probe_ms), and look at the gauges. A caller waits, for at most timeout_ms,
+-- only when the load is older than two queries' time and none failed since.
 
 local OUTCOMES = {
   "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call

@@ -75,8 +75,10 @@ func TestSchemaFaultsAreInTheUsersWords(t *testing.T) {
 		{"unknown-and-unlike", `zzz: 1`, "zzz: unknown key; the docs say more"},
 		{"unknown-inside", `table: {stabilizationWindow: 1}`, "table.stabilizationWindow: unknown key, did you mean stabilizationWindowSeconds?"},
 		{"dotted-key", `table: {a.b: 1}`, `table."a.b": must be a text, got 1`},
-		{"long-value", `code: "ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää"`,
-			`code: must be a text that matches ^[a-z]$, got "ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…"`},
+		{
+			"long-value", `code: "ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää"`,
+			`code: must be a text that matches ^[a-z]$, got "ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…"`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			vals := parsed(t, tc.values)

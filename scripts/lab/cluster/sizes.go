@@ -87,11 +87,11 @@ func (s *Sizes) Course() []Size {
 // Since is the time since the start of the watch.
 func (s *Sizes) Since() time.Duration { return time.Since(s.begin) }
 
-// Last is the size now.
+// Last is the size now; no size is -1, while nothing has been seen.
 func (s *Sizes) Last() Size {
 	course := s.Course()
 	if len(course) == 0 {
-		return Size{}
+		return Size{Wanted: -1, Pods: -1, Ready: -1}
 	}
 	return course[len(course)-1]
 }

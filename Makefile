@@ -2,8 +2,8 @@
 FUZZTIME ?= 30s
 BENCH    ?= .
 ROUNDS   ?= 10
-# Packages with goroutines of ours, which are also tested under the race detector.
-RACE     ?=
+# The package with a goroutine of ours, and its tests that also run under the race detector.
+RACE     ?= ./internal/render -run 'Golden|Fault|Schema'
 
 tool     = go tool -modfile=scripts/tools.mod
 lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
@@ -30,7 +30,7 @@ golden: ## rewrite the golden files, and show what changed
 
 test: ## run every test with what `make tools` installs
 	$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m ./...
-	$(if $(RACE),$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m -race $(RACE))
+	$(tool) gotestsum --post-run-command scripts/count.sh -- -timeout 20m -race $(RACE)
 	cd scripts/lab && go tool -modfile=../tools.mod gotestsum --post-run-command ../count.sh -- ./...
 
 bench: ## run the benchmarks that match BENCH

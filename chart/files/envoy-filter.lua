@@ -22,7 +22,7 @@
 --     bearer_file, username_file, password_file  credentials, read again for every query
 --   hold             nil when calls are not held
 --     cluster           the servers; a probe that finds none is what wakes the fleet
---     poll_ms           time between two probes; a call that waits looks half as often
+--     poll_ms           time between two probes; a call that waits looks a third as often
 --     max_ms            longest time that a call waits
 --
 -- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
@@ -53,8 +53,8 @@ local HTTP_STATUS = { [UNAVAILABLE] = "503" } -- for callers that do not speak g
 
 local load, hold = config.load, config.hold
 local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
-local look_ms = hold and 2 * hold.poll_ms -- what a call costs while it waits is its looks
-local ready_for_ms = hold and 3 * hold.poll_ms -- longer than look_ms, or a call could miss that servers are ready
+local look_ms = hold and 3 * hold.poll_ms -- what a call costs while it waits is its looks
+local ready_for_ms = hold and 4 * hold.poll_ms -- longer than look_ms, or a call could miss that servers are ready
 local counters_exist, logged_ms = false, 0 -- for each worker
 
 local guarded = {}

@@ -60,8 +60,10 @@ func (o outage) run(f fleet) {
 		f.awaitIndex(5*time.Second, codes.OK) // The gate is open while it knows nothing.
 	}
 	must(f.t, o.end(f.t.Context()))
-	f.await(4*time.Minute, "a fleet of the same size that is read and stays", func(ctx context.Context) error {
-		if s := sizes.Last(); sizes.Steady() < 45*time.Second {
+	ended := sizes.Since()
+	f.await(4*time.Minute, "a fleet that is read again and stays", func(ctx context.Context) error {
+		// Long enough for what the outage has set off to show.
+		if s := sizes.Last(); sizes.Since()-ended < 75*time.Second || sizes.Steady() < 45*time.Second {
 			return fmt.Errorf("%d wanted, %d ready, steady for %s", s.Wanted, s.Ready, sizes.Steady())
 		}
 		return f.read(ctx)

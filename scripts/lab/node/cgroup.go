@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// cgroupName begins the names of the node's groups; the rest makes them its own.
 const cgroupName = "supersonic-lab"
 
 // A hierarchy is one mounted tree of control groups.
@@ -64,7 +65,7 @@ func joinCgroup() ([]string, error) {
 	var made []string
 	for _, h := range all {
 		parent := filepath.Join(h.mount, h.own)
-		dir := filepath.Join(parent, cgroupName)
+		dir := filepath.Join(parent, fmt.Sprintf("%s-%d", cgroupName, os.Getpid()))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return made, err
 		}

@@ -96,6 +96,15 @@ func (s *Sizes) Last() Size {
 	return course[len(course)-1]
 }
 
+// Unchanged says for how long nothing has changed, 0 while nothing has been seen.
+func (s *Sizes) Unchanged() time.Duration {
+	course := s.Course()
+	if len(course) == 0 {
+		return 0
+	}
+	return s.Since() - course[len(course)-1].At
+}
+
 // Steady says for how long the wanted size has been what it is, with every
 // server ready.
 func (s *Sizes) Steady() time.Duration {

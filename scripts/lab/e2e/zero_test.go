@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
 
@@ -17,12 +21,11 @@ var zero = []string{"--set", "keda.minReplicaCount=0", "--set", "keda.cooldownPe
 // goes back to nothing when nobody calls.
 func TestFromZero(t *testing.T) {
 	f := install(t, "zero", zero...)
-	sizes := f.WatchSizes(t.Context())
-	f.awaitSize(sizes, 4*time.Minute, 0)
-
 	client, err := load.Dial(f.envoy())
 	must(t, err)
 	defer client.Close()
+	sizes := f.WatchSizes(t.Context())
+	f.awaitNothing(sizes, client)
 	begin, refused := time.Now(), 0
 	f.await(2*time.Minute, "an answer from a fleet that was at 0", func(ctx context.Context) error {
 		err := client.Infer(ctx, "fast")
@@ -33,19 +36,18 @@ func TestFromZero(t *testing.T) {
 	})
 	t.Logf("first answer %s after the first call, %d calls refused before", time.Since(begin).Round(time.Millisecond), refused)
 	f.awaitSize(sizes, time.Minute, 1)
-	f.awaitSize(sizes, 5*time.Minute, 0)
+	f.awaitNothing(sizes, client)
 }
 
 // With hold, the call with which a job begins waits at Envoy until a server is
 // ready, and every call after it is answered.
 func TestFromZeroWithHold(t *testing.T) {
 	f := install(t, "hold", append(zero, "--set", "envoy.hold.enabled=true", "--set", "envoy.hold.maxSeconds=120")...)
-	sizes := f.WatchSizes(t.Context())
-	f.awaitSize(sizes, 4*time.Minute, 0)
-
 	client, err := load.Dial(f.envoy())
 	must(t, err)
 	defer client.Close()
+	sizes := f.WatchSizes(t.Context())
+	f.awaitNothing(sizes, client)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	begin := time.Now()
@@ -58,7 +60,21 @@ func TestFromZeroWithHold(t *testing.T) {
 			t.Errorf("call %d after the held one: %v", i, err)
 		}
 	}
+	f.awaitNothing(sizes, client)
+}
+
+// awaitNothing waits for a fleet of none whose last server has ended its drain,
+// so that Envoy knows of no server. Asking for readiness wakes nobody.
+func (f fleet) awaitNothing(sizes *cluster.Sizes, client *load.Client) {
+	f.t.Helper()
 	f.awaitSize(sizes, 5*time.Minute, 0)
+	f.await(2*time.Minute, "an Envoy without servers", func(ctx context.Context) error {
+		err := client.Ready(ctx)
+		if status.Code(err) == codes.Unavailable {
+			return nil
+		}
+		return fmt.Errorf("a server is there: %v", err)
+	})
 }
 
 // A cap above what the node can hold: servers that cannot be scheduled do not
@@ -69,9 +85,8 @@ func TestUnschedulablePods(t *testing.T) {
 	sizes := f.WatchSizes(t.Context())
 	run := f.clients(16, "fast", "slow")
 	f.await(5*time.Minute, "servers that wait for a node, and a request that stays for a minute", func(context.Context) error {
-		course := sizes.Course()
-		last := course[len(course)-1]
-		if since := sizes.Since() - last.At; last.Ready >= last.Wanted || since < time.Minute {
+		last := sizes.Last()
+		if since := sizes.Unchanged(); last.Ready >= last.Wanted || since < time.Minute {
 			return fmt.Errorf("%d wanted, %d ready, for %s", last.Wanted, last.Ready, since.Round(time.Second))
 		}
 		return nil

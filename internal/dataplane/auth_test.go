@@ -24,7 +24,7 @@ type issuer struct {
 	addr string // host:port of the key set
 }
 
-func newIssuer(t testing.TB, ca authority, host string) issuer {
+func newIssuer(t testing.TB, ca envoytest.Authority, host string) issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -34,8 +34,7 @@ func newIssuer(t testing.TB, ca authority, host string) issuer {
 	set := fmt.Sprintf(`{"keys":[{"kty":"RSA","alg":"RS256","use":"sig","kid":"1","n":%q,"e":%q}]}`,
 		base64.RawURLEncoding.EncodeToString(key.N.Bytes()),
 		base64.RawURLEncoding.EncodeToString(big.NewInt(int64(key.E)).Bytes()))
-	cert, private := ca.issue(t, host, 2)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{keyPair(t, cert, private)}})
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.Certificate(t, host)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +92,12 @@ envoy:
 `
 
 func TestTokens(t *testing.T) {
-	ca := newAuthority(t)
+	ca := envoytest.NewAuthority(t)
 	one, two := newIssuer(t, ca, "keys.example.org"), newIssuer(t, ca, "keys.two.example.org")
 	p := Start(t, Options{
 		Values:    twoProviders,
 		Endpoints: map[string]string{"auth_cluster_one": one.addr, "auth_cluster_two": two.addr},
-		Secrets:   map[string]string{"jwks-one/ca.crt": ca.pem(), "jwks-two/ca.crt": ca.pem()},
+		Secrets:   map[string]string{"jwks-one/ca.crt": ca.PEM, "jwks-two/ca.crt": ca.PEM},
 	})
 	const first, second = "https://one.example.org", "https://two.example.org"
 	met := jwt.MapClaims{"groups": []string{"staff", "physics"}, "realm": map[string]any{"level": "full"}}
@@ -154,17 +153,17 @@ func TestTokens(t *testing.T) {
 
 // Whoever can stand between Envoy and the keys must not be able to put in keys of their own.
 func TestKeysAreFetchedOnlyFromTheHostThatTheyBelongTo(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
+	ca, other := envoytest.NewAuthority(t), envoytest.NewAuthority(t)
 	for _, c := range []struct {
 		name  string
-		ca    authority // of the server
-		host  string    // on its certificate
+		ca    envoytest.Authority // of the server
+		host  string              // on its certificate
 		want  codes.Code
 		trust string
 	}{
-		{"right", ca, "keys.example.org", codes.OK, ca.pem()},
-		{"other-host", ca, "elsewhere.example.org", codes.Unauthenticated, ca.pem()},
-		{"other-authority", other, "keys.example.org", codes.Unauthenticated, ca.pem()},
+		{"right", ca, "keys.example.org", codes.OK, ca.PEM},
+		{"other-host", ca, "elsewhere.example.org", codes.Unauthenticated, ca.PEM},
+		{"other-authority", other, "keys.example.org", codes.Unauthenticated, ca.PEM},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			keys := newIssuer(t, c.ca, c.host)
@@ -189,7 +188,7 @@ envoy:
 
 // Without a CA of its own a provider trusts what the image trusts, which is nothing that we could sign.
 func TestKeysOfTheSingleIssuerComeFromAPublicAuthority(t *testing.T) {
-	keys := newIssuer(t, newAuthority(t), "keys.example.org")
+	keys := newIssuer(t, envoytest.NewAuthority(t), "keys.example.org")
 	p := Start(t, Options{
 		Values: `
 envoy:

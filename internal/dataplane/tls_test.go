@@ -15,8 +15,8 @@ import (
 )
 
 func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
-	ca := newAuthority(t)
-	first, firstKey := ca.issue(t, "sonic.example.org", 10)
+	ca := envoytest.NewAuthority(t)
+	first, firstKey := ca.Files(t, "sonic.example.org", 10)
 	p := &Plane{Manifests: Render(t, `envoy: {tls: {enabled: true, secretName: certificate}}`), dir: t.TempDir()}
 	p.Triton, p.Prometheus = envoytest.StartTriton(t), envoytest.StartPrometheus(t)
 	p.mount(t, "tls", map[string]string{"tls.crt": first, "tls.key": firstKey})
@@ -25,7 +25,7 @@ func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 	if r := p.Client.Call(t.Context(), envoytest.ServerLive, nil); r.Code != codes.Unavailable {
 		t.Errorf("a call without TLS: %v, want Unavailable", r.Code)
 	}
-	creds := credentials.NewTLS(&tls.Config{RootCAs: ca.pool(), ServerName: "sonic.example.org"})
+	creds := credentials.NewTLS(&tls.Config{RootCAs: ca.Pool(), ServerName: "sonic.example.org"})
 	p.Client = envoytest.Dial(t, p.Addr(t, "listener_grpc"), grpc.WithTransportCredentials(creds))
 	if r := p.infer(t, codes.OK); r.Code != codes.OK {
 		t.Fatalf("a call with TLS: %v %s", r.Code, r.Message)
@@ -33,7 +33,7 @@ func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 	if got := p.serial(t, ca); got != 10 {
 		t.Fatalf("certificate: serial %d, want 10", got)
 	}
-	second, secondKey := ca.issue(t, "sonic.example.org", 11)
+	second, secondKey := ca.Files(t, "sonic.example.org", 11)
 	p.mount(t, "tls", map[string]string{"tls.crt": second, "tls.key": secondKey})
 	envoytest.Await(t, settle, "the renewed certificate", func() bool { return p.serial(t, ca) == 11 })
 	if r := p.Client.Call(t.Context(), envoytest.ModelInfer, nil); r.Code != codes.OK {
@@ -42,11 +42,11 @@ func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 }
 
 // serial is that of the certificate that Envoy shows.
-func (p *Plane) serial(t testing.TB, ca authority) int64 {
+func (p *Plane) serial(t testing.TB, ca envoytest.Authority) int64 {
 	t.Helper()
 	dialer := &net.Dialer{Timeout: settle}
 	conn, err := tls.DialWithDialer(dialer, "tcp", p.Addr(t, "listener_grpc"),
-		&tls.Config{RootCAs: ca.pool(), ServerName: "sonic.example.org", NextProtos: []string{"h2"}})
+		&tls.Config{RootCAs: ca.Pool(), ServerName: "sonic.example.org", NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,22 +61,5 @@ func (p *Plane) mount(t testing.TB, secret string, files map[string]string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.MkdirTemp(dir, "..data-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var steps []error
-	for name, content := range files {
-		steps = append(steps, os.WriteFile(filepath.Join(data, name), []byte(content), 0o600))
-		if _, missing := os.Lstat(filepath.Join(dir, name)); missing != nil {
-			steps = append(steps, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
-		}
-	}
-	fresh := filepath.Join(dir, "..data_tmp")
-	steps = append(steps, os.Symlink(data, fresh), os.Rename(fresh, filepath.Join(dir, "..data")))
-	for _, err := range steps {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	envoytest.Mount(t, dir, files)
 }

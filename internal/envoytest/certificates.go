@@ -35,21 +35,48 @@ func NewAuthority(t testing.TB) Authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return Authority{PEM: string(text), certificate: certificate, key: key}
+	return Authority{PEM: encode("CERTIFICATE", der), certificate: certificate, key: key}
 }
 
 // Certificate makes a server's certificate for a host name.
 func (a Authority) Certificate(t testing.TB, host string) tls.Certificate {
 	t.Helper()
-	key := newKey(t)
+	return a.sign(t, host, validNow(pkix.Name{CommonName: host}))
+}
+
+// Files makes a server's certificate with a serial number of the test's choice, and its key, as PEM.
+func (a Authority) Files(t testing.TB, host string, serial int64) (cert, key string) {
+	t.Helper()
 	template := validNow(pkix.Name{CommonName: host})
+	template.SerialNumber = big.NewInt(serial)
+	pair := a.sign(t, host, template)
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encode("CERTIFICATE", pair.Certificate[0]), encode("PRIVATE KEY", private)
+}
+
+// Pool trusts the authority alone.
+func (a Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+func (a Authority) sign(t testing.TB, host string, template *x509.Certificate) tls.Certificate {
+	t.Helper()
+	key := newKey(t)
 	template.DNSNames, template.ExtKeyUsage = []string{host}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func encode(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {

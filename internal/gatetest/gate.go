@@ -130,7 +130,7 @@ func (g *Gate) write(t testing.TB, v Values, edits ...Edit) string {
 		}
 		files[name] = here.Replace(text)
 	}
-	Mount(t, g.GateFiles, files)
+	envoytest.Mount(t, g.GateFiles, files)
 	return here.Replace(data(t, manifests["envoy/configmap.yaml"])["envoy.yaml"])
 }
 
@@ -143,29 +143,6 @@ func data(t testing.TB, configMap string) map[string]string {
 		t.Fatal(err)
 	}
 	return object.Data
-}
-
-// Mount replaces the files of a folder as the kubelet does: all at once, by a symbolic link that is renamed.
-func Mount(t testing.TB, dir string, files map[string]string) {
-	t.Helper()
-	data, err := os.MkdirTemp(dir, "..data-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var steps []error
-	for name, text := range files {
-		steps = append(steps, os.WriteFile(filepath.Join(data, name), []byte(text), 0o600))
-		if _, missing := os.Lstat(filepath.Join(dir, name)); missing != nil {
-			steps = append(steps, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
-		}
-	}
-	fresh := filepath.Join(dir, "..data_tmp")
-	steps = append(steps, os.Symlink(data, fresh), os.Rename(fresh, filepath.Join(dir, "..data")))
-	for _, err := range steps {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // GateFile is the gate that Envoy watches.

@@ -43,13 +43,13 @@ func TestQueryByPost(t *testing.T) {
 
 func TestCredentialsFollowTheirSecret(t *testing.T) {
 	g := gatetest.New(t)
-	gatetest.Mount(t, g.Secrets, map[string]string{"token": "first\n"})
+	envoytest.Mount(t, g.Secrets, map[string]string{"token": "first\n"})
 	g.Run(t, gatetest.Defaults().Limiter("cacheSeconds", 0.1).
 		With("prometheus.external.auth.bearerTokenSecret", map[string]any{"name": "prometheus", "key": "token"}))
 	if got := asked(t, g).Header.Get("Authorization"); got != "Bearer first" {
 		t.Errorf("authorization %q", got)
 	}
-	gatetest.Mount(t, g.Secrets, map[string]string{"token": "second\n"})
+	envoytest.Mount(t, g.Secrets, map[string]string{"token": "second\n"})
 	envoytest.Await(t, gatetest.Patience, "the rotated token", func() bool {
 		return asked(t, g).Header.Get("Authorization") == "Bearer second"
 	})
@@ -57,7 +57,7 @@ func TestCredentialsFollowTheirSecret(t *testing.T) {
 
 func TestBasicAuth(t *testing.T) {
 	g := gatetest.New(t)
-	gatetest.Mount(t, g.Secrets, map[string]string{"username": "ann\n", "password": "p:w"})
+	envoytest.Mount(t, g.Secrets, map[string]string{"username": "ann\n", "password": "p:w"})
 	g.Run(t, gatetest.Defaults().With("prometheus.external.auth.basicAuthSecret",
 		map[string]any{"name": "prometheus", "usernameKey": "username", "passwordKey": "password"}))
 	if got := asked(t, g).Header.Get("Authorization"); got != "Basic YW5uOnA6dw==" {
@@ -97,7 +97,7 @@ func TestPrometheusIsVerified(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := gatetest.New(t)
-			gatetest.Mount(t, g.Secrets, map[string]string{"ca.crt": ours.PEM})
+			envoytest.Mount(t, g.Secrets, map[string]string{"ca.crt": ours.PEM})
 			g.Prometheus.UseTLS(t, c.authority.Certificate(t, c.host))
 			g.Run(t, overTLS())
 			if r := g.Index(t.Context()); r.Code != c.want {
@@ -115,12 +115,12 @@ func TestPrometheusIsVerified(t *testing.T) {
 func TestAuthorityFollowsItsSecret(t *testing.T) {
 	first, second := envoytest.NewAuthority(t), envoytest.NewAuthority(t)
 	g := gatetest.New(t)
-	gatetest.Mount(t, g.Secrets, map[string]string{"ca.crt": first.PEM})
+	envoytest.Mount(t, g.Secrets, map[string]string{"ca.crt": first.PEM})
 	g.Prometheus.UseTLS(t, first.Certificate(t, "prometheus.test"))
 	g.Run(t, overTLS())
 	awaitCode(t, g, codes.OK)
 	g.Prometheus.UseTLS(t, second.Certificate(t, "prometheus.test"))
 	awaitCode(t, g, codes.ResourceExhausted)
-	gatetest.Mount(t, g.Secrets, map[string]string{"ca.crt": second.PEM})
+	envoytest.Mount(t, g.Secrets, map[string]string{"ca.crt": second.PEM})
 	awaitCode(t, g, codes.OK)
 }

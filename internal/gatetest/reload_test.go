@@ -57,7 +57,7 @@ func TestBrokenReloadChangesNothing(t *testing.T) {
 	g := gatetest.Start(t, gatetest.Defaults())
 	g.Prometheus.Set(envoytest.Sample("5"))
 	g.Index(t.Context())
-	gatetest.Mount(t, g.GateFiles, map[string]string{"gate.yaml": strings.Replace(
+	envoytest.Mount(t, g.GateFiles, map[string]string{"gate.yaml": strings.Replace(
 		g.GateFile(t), "local config = {", "local config = = {", 1)})
 	envoytest.Await(t, gatetest.Patience, "a refused reload", func() bool {
 		return g.Value(t, "envoy_extension_config_discovery_http_filter_gate_config_fail") > 0

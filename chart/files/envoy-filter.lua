@@ -26,11 +26,12 @@
 --     max_ms            longest time that a call waits
 --
 -- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
--- refusal), at_ms (when the load was read), failed_ms (when a query last failed), ready_ms (until when servers count
--- as ready), full_ms (until when no further call may wait), stopping (1 once this Envoy is about to stop). Envoy drops
--- a caller's coroutine when its client goes away, so callers never keep a lock: they start the work detached, under
--- leases that end by themselves (lease_ms, probe_ms), and look at the gauges. A caller waits, for at most timeout_ms,
--- only when the load is older than two queries' time and none failed since.
+-- refusal), at_ms (when the load was read), failed_ms (when a query last failed), asked_id (what was asked, as a
+-- number), ready_ms (until when servers count as ready), full_ms (until when no further call may wait), stopping (1
+-- once this Envoy is about to stop). They outlive a change of the configuration. Envoy drops a caller's coroutine when
+-- its client goes away, so callers never keep a lock: they start the work detached, under leases that end by themselves
+-- (lease_ms, probe_ms), and look at the gauges. A caller waits, for at most timeout_ms, only when the load is older
+-- than two queries' time, or answers another question, and no query failed since.
 
 local OUTCOMES = {
   "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call
@@ -55,7 +56,7 @@ local load, hold = config.load, config.hold
 local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
 local look_ms = hold and 3 * hold.poll_ms -- what a call costs while it waits is its looks
 local ready_for_ms = hold and 4 * hold.poll_ms -- longer than look_ms, or a call could miss that servers are ready
-local counters_exist, logged_ms = false, 0 -- for each worker
+local counters_exist, logged_ms, first_ms = false, 0, nil -- for each worker; first_ms: the first look at the load
 
 local guarded = {}
 for _, path in ipairs(config.methods) do
@@ -191,6 +192,21 @@ end
 
 local form = load and "query=" .. form_encode(load.query)
 
+-- A number that differs wherever a verdict could.
+local function question_id()
+  local parts = { load.authority, load.path, load.query, string.format("%.17g %.17g", load.threshold, load.ramp) }
+  for _, header in ipairs(load.headers) do
+    parts[#parts + 1] = header[1] .. ":" .. header[2]
+  end
+  local id = 0
+  for byte in table.concat(parts, "\n"):gmatch(".") do
+    id = (id * 257 + byte:byte()) % 4294967291 -- the largest prime below 2^32: all products are exact
+  end
+  return id + 1
+end
+
+local our_id = load and question_id()
+
 local function ask_prometheus(handle)
   local headers = query_headers(handle)
   if not headers then
@@ -224,13 +240,21 @@ local function refresh_load(handle)
     kind = "fault"
   end
   count(handle, "answer." .. kind)
+  local now, last = handle:timestamp(), get(handle, "at_ms")
+  if last > started and last <= now then
+    return kind -- of a question that was changed meanwhile, and the new one was quicker
+  end
   if kind == "load" then
     set(handle, "refuse_ppm", refusal_ppm(value))
     set(handle, "load_milli", math.min(math.ceil(value * 1000 - 1e-6), LARGEST))
     set(handle, "at_ms", started)
   else
-    set(handle, "failed_ms", handle:timestamp())
+    if get(handle, "asked_id") ~= our_id then
+      set(handle, "at_ms", 0)
+    end
+    set(handle, "failed_ms", now)
   end
+  set(handle, "asked_id", our_id)
   set(handle, "lease_ms", started + load.cache_ms)
   return kind
 end
@@ -315,10 +339,25 @@ local function await(handle, look, deadline, longest_pause)
   end
 end
 
+-- Time since at_ms or failed_ms; endless where that stems from before this script, which asks something else.
+local function age_of(handle, name)
+  local time = get(handle, name)
+  if time < first_ms and get(handle, "asked_id") ~= our_id then
+    return math.huge
+  end
+  return handle:timestamp() - time
+end
+
 -- "known" or "unknown", or nil while it will soon be one of them.
 local function look_at_load(handle)
-  local now = handle:timestamp()
-  local age = now - get(handle, "at_ms")
+  if not first_ms then
+    first_ms = handle:timestamp()
+    local asked = get(handle, "asked_id")
+    if asked ~= our_id and asked ~= 0 then
+      set(handle, "lease_ms", 0) -- it only kept the time between two queries of the other question
+    end
+  end
+  local age = age_of(handle, "at_ms")
   local longest = load.cache_ms + load.timeout_ms + SLACK_MS
   if (age > load.cache_ms or age < -longest) and
       take_lease(handle, "lease_ms", load.timeout_ms + SLACK_MS, longest) then
@@ -326,7 +365,7 @@ local function look_at_load(handle)
   end
   if math.abs(age) <= usable_ms then
     return "known"
-  elseif math.abs(now - get(handle, "failed_ms")) <= usable_ms then
+  elseif math.abs(age_of(handle, "failed_ms")) <= usable_ms then
     return "unknown"
   end
   return nil
@@ -354,8 +393,7 @@ end
 -- The outcome of a call, and what to tell its client if it is refused.
 local function judge_load(handle)
   local seen = await(handle, look_at_load, handle:timestamp() + load.timeout_ms + SLACK_MS, load.timeout_ms)
-  local age = handle:timestamp() - get(handle, "at_ms")
-  if seen ~= "known" and not (config.unknown == "last" and age <= load.last_known_ms) then
+  if seen ~= "known" and not (config.unknown == "last" and age_of(handle, "at_ms") <= load.last_known_ms) then
     if config.unknown == "closed" then
       return "unknown_refused", "the server load is unknown, try again later"
     end

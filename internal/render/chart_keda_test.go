@@ -19,6 +19,7 @@ type scaledObject struct {
 		ScaleTargetRef   map[string]string `json:"scaleTargetRef"`
 		PollingInterval  int32             `json:"pollingInterval"`
 		CooldownPeriod   int32             `json:"cooldownPeriod"`
+		InitialCooldown  int32             `json:"initialCooldownPeriod"`
 		IdleReplicaCount *int32            `json:"idleReplicaCount"`
 		MinReplicaCount  *int32            `json:"minReplicaCount"`
 		MaxReplicaCount  int32             `json:"maxReplicaCount"`
@@ -75,6 +76,9 @@ func TestSizesAndTimesOfTheFleet(t *testing.T) {
 			got := sizes{*s.MinReplicaCount, s.MaxReplicaCount, s.CooldownPeriod, s.IdleReplicaCount, len(s.Triggers)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("mismatch (-want +got):\n%s", diff)
+			}
+			if s.InitialCooldown != s.CooldownPeriod {
+				t.Errorf("a new fleet keeps its servers for %d s without work, want %d", s.InitialCooldown, s.CooldownPeriod)
 			}
 		})
 	}

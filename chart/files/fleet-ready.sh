@@ -2,7 +2,7 @@
 # Usage: fleet-ready.sh HOST PORT SECONDS [wake]
 # Asks the fleet over gRPC whether a server is ready, until one is or SECONDS have
 # passed. With "wake" it calls for the index as well, as a client does, which wakes
-# a fleet at 0. It needs bash, coreutils and grep, which every image of Triton has.
+# a fleet at 0. It needs bash and coreutils alone, which every image of Triton has.
 host=$1 port=$2 deadline=$((SECONDS + $3)) wake=${4:-}
 export LC_ALL=C
 
@@ -22,7 +22,11 @@ call() {
 }
 
 # An answer that holds the message {ready: true}.
-ready() { exec 3<>"/dev/tcp/$host/$port" && call ServerReady | grep -qaP '\x00\x00\x00\x00\x02\x08\x01'; }
+ready() {
+  local answer
+  exec 3<>"/dev/tcp/$host/$port" && answer=$(call ServerReady | od -An -v -tx1 | tr -d '\n')
+  [[ $answer == *' 00 00 00 00 02 08 01'* ]]
+}
 
 while ((SECONDS < deadline)); do
   if (ready) 2>/dev/null; then

@@ -63,6 +63,19 @@ func awaitHeld(t testing.TB, g *gatetest.Gate, calls float64) {
 	})
 }
 
+// Any method can be held: a call waits with its whole message.
+func TestHeldInference(t *testing.T) {
+	g := noServer(t, gatetest.Defaults().Limiter("methods", []any{envoytest.RepositoryIndex, envoytest.ModelInfer}))
+	replies := make(chan envoytest.Reply, 1)
+	client := envoytest.Dial(t, g.Listener)
+	go func() { replies <- client.Call(t.Context(), envoytest.ModelInfer, make([]byte, 4<<20)) }()
+	awaitHeld(t, g, 1)
+	g.Triton.Up(t)
+	if r := <-replies; r.Code != codes.OK {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+}
+
 func TestHeldCallsAreReleased(t *testing.T) {
 	g := noServer(t, gatetest.Defaults())
 	done := callMany(t.Context(), t, g, 50)

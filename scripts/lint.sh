@@ -36,7 +36,8 @@ lua() {
   said=$(luacheck --quiet --no-color chart/files) || printf '%s\n' "$said"
 }
 
-check 'gofumpt: run go tool -modfile=scripts/tools.mod gofumpt -w .' tool gofumpt -l .
+mapfile -d '' -t go_files < <(tracked '*.go')
+check 'gofumpt: run go tool -modfile=scripts/tools.mod gofumpt -w on' tool gofumpt -l "${go_files[@]}"
 check 'go vet' go vet ./...
 check 'go vet in scripts/lab' go -C scripts/lab vet ./...
 check staticcheck tool staticcheck ./...

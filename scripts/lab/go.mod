@@ -3,6 +3,7 @@ module github.com/fastmachinelearning/supersonic/scripts/lab
 go 1.26.7
 
 require (
+	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/go-cmp v0.7.0
 	github.com/vishvananda/netlink v1.3.1
 	golang.org/x/sys v0.50.0

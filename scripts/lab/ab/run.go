@@ -104,7 +104,7 @@ func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queu
 }
 
 func answers(ctx context.Context, address string) error {
-	client, err := load.Dial(address)
+	client, err := load.Dial(address, "")
 	if err != nil {
 		return err
 	}

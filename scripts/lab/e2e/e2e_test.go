@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 // A fleet is a release under test.
 type fleet struct {
 	cluster.Release
-	t testing.TB
+	t     testing.TB
+	token load.Token // of its clients
 }
 
 // install makes a namespace with the test's name and a release in it, prints
@@ -70,10 +71,18 @@ func (f fleet) envoy() string {
 	return address
 }
 
+// dial makes a client.
+func (f fleet) dial() *load.Client {
+	f.t.Helper()
+	client, err := load.Dial(f.envoy(), f.token)
+	must(f.t, err)
+	return client
+}
+
 // clients sets synchronous clients to work.
 func (f fleet) clients(number int, models ...string) *load.Run {
 	f.t.Helper()
-	run, err := load.Clients{Address: f.envoy(), Models: models, Number: number}.Start()
+	run, err := load.Clients{Address: f.envoy(), Models: models, Number: number, Token: f.token}.Start()
 	must(f.t, err)
 	return run
 }
@@ -81,8 +90,7 @@ func (f fleet) clients(number int, models ...string) *load.Run {
 // firstAnswer waits until a model answers through Envoy.
 func (f fleet) firstAnswer(limit time.Duration) {
 	f.t.Helper()
-	client, err := load.Dial(f.envoy())
-	must(f.t, err)
+	client := f.dial()
 	defer client.Close()
 	f.await(limit, "first answered request", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

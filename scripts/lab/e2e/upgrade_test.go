@@ -43,11 +43,20 @@ func TestUpgradeWhileScaled(t *testing.T) {
 	noneFailed(t, "clients during the upgrade", run.Stop())
 }
 
-// Beyond the threshold new clients are turned away with the right status, while
-// those inside go on; when the load is gone, they are let in.
+// Callers show a token, except for health. Beyond the threshold new clients are
+// turned away with the right status, while those inside go on; when the load is
+// gone, they are let in.
 func TestGate(t *testing.T) {
-	f := install(t, "gate", gated...)
+	issuer := startIssuer(t, "gate")
+	f := install(t, "gate", append(issuer.values(), gated...)...)
+	stranger, misled := f, f
+	misled.token = load.Token(issuer.token(t, "storage"))
+	f.token = load.Token(issuer.token(t, "inference"))
 	f.firstAnswer(time.Minute)
+	must(t, stranger.dial().Ready(t.Context()))
+	stranger.awaitIndex(time.Minute, codes.Unauthenticated)
+	misled.awaitIndex(time.Minute, codes.PermissionDenied)
+
 	f.awaitIndex(time.Minute, codes.OK)
 	run := f.clients(16, "fast", "slow")
 	f.awaitIndex(3*time.Minute, codes.ResourceExhausted)
@@ -58,8 +67,7 @@ func TestGate(t *testing.T) {
 // awaitIndex calls the method with which a job begins until it ends as wanted.
 func (f fleet) awaitIndex(limit time.Duration, want codes.Code) {
 	f.t.Helper()
-	client, err := load.Dial(f.envoy())
-	must(f.t, err)
+	client := f.dial()
 	defer client.Close()
 	f.await(limit, fmt.Sprintf("an index call that ends with %s", want), func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

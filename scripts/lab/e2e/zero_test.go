@@ -21,8 +21,7 @@ var zero = []string{"--set", "keda.minReplicaCount=0", "--set", "keda.cooldownPe
 // goes back to nothing when nobody calls.
 func TestFromZero(t *testing.T) {
 	f := install(t, "zero", zero...)
-	client, err := load.Dial(f.envoy())
-	must(t, err)
+	client := f.dial()
 	defer client.Close()
 	sizes := f.WatchSizes(t.Context())
 	f.awaitNothing(sizes, client)
@@ -43,8 +42,7 @@ func TestFromZero(t *testing.T) {
 // ready, and every call after it is answered.
 func TestFromZeroWithHold(t *testing.T) {
 	f := install(t, "hold", append(zero, "--set", "envoy.hold.enabled=true", "--set", "envoy.hold.maxSeconds=120")...)
-	client, err := load.Dial(f.envoy())
-	must(t, err)
+	client := f.dial()
 	defer client.Close()
 	sizes := f.WatchSizes(t.Context())
 	f.awaitNothing(sizes, client)

@@ -26,7 +26,7 @@ func (a Arrivals) Start() (*Run, error) {
 	clients := make([]*Client, connections)
 	for i := range clients {
 		var err error
-		if clients[i], err = Dial(a.Address); err != nil {
+		if clients[i], err = Dial(a.Address, ""); err != nil {
 			r.Stop()
 			return nil, err
 		}

@@ -23,6 +23,7 @@ type Clients struct {
 	Models  []string // client i calls Models[i % len(Models)]
 	Number  int
 	Timeout time.Duration // of one call; 0 means 60 s
+	Token   Token
 }
 
 // A Run is a load that goes on.
@@ -41,7 +42,7 @@ func (c Clients) Start() (*Run, error) {
 		c.Timeout = time.Minute
 	}
 	for i := range c.Number {
-		client, err := Dial(c.Address)
+		client, err := Dial(c.Address, c.Token)
 		if err != nil {
 			r.Stop()
 			return nil, err

@@ -95,7 +95,7 @@ func TestCallsEndBeforeStopReturns(t *testing.T) {
 
 func TestDeadlineIsAFailedCall(t *testing.T) {
 	address := serve(t, func(string) ([]byte, error) { time.Sleep(300 * time.Millisecond); return input, nil })
-	client, err := Dial(address)
+	client, err := Dial(address, "")
 	if err != nil {
 		t.Fatal(err)
 	}

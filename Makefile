@@ -10,7 +10,7 @@ lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
 goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/golden internal)))
 
 .DEFAULT_GOAL = help
-.PHONY: help build tools generate golden test bench soak fuzz lint verify ci lab lab-down e2e e2e-all
+.PHONY: help build tools generate golden test bench soak fuzz lint verify ci lab lab-down e2e e2e-all ab
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,3 +61,6 @@ e2e: ## run the main scenarios in the lab
 
 e2e-all: ## run every scenario in the lab
 	scripts/e2e.sh
+
+ab: lab ## compare ways to size the fleet, about an hour; AB=all for every load
+	bin/lab ab

@@ -131,7 +131,7 @@ func defaultDir() string {
 }
 
 func up(ctx context.Context, d node.Dir) error {
-	if lacks := node.Lacks(); len(lacks) > 0 {
+	if lacks := node.Lacks(d); len(lacks) > 0 {
 		return fmt.Errorf("%w, it lacks:\n  %s", errLacks, strings.Join(lacks, "\n  "))
 	}
 	say := sayer()

@@ -2,16 +2,21 @@ package node
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// Lacks says what this machine would need to run the node; nothing when it can.
-func Lacks() []string {
+// diskNeeded is for the binaries, the images, and what Go keeps of their builds.
+const diskNeeded = 4 << 30 // bytes
+
+// Lacks says what this machine would need to run a node in the folder; nothing when it can.
+func Lacks(d Dir) []string {
 	var lacks []string
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return []string{"linux on amd64"}
@@ -37,7 +42,25 @@ func Lacks() []string {
 	if err := namespaces(); err != nil {
 		lacks = append(lacks, "leave to make namespaces ("+err.Error()+")")
 	}
+	if free, err := freeDisk(string(d)); err != nil || free < diskNeeded {
+		lacks = append(lacks, fmt.Sprintf("%d GiB of free disk at %s", diskNeeded>>30, d))
+	}
 	return lacks
+}
+
+// freeDisk at a folder, or at the one that it would be made in.
+func freeDisk(dir string) (bytes uint64, err error) {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0, err
+	}
+	return fs.Bavail * uint64(fs.Bsize), nil
 }
 
 // namespaces tries the ones that the node needs.

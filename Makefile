@@ -1,4 +1,4 @@
-# Each target is one command or one script; CI runs `make ci` and nothing else.
+# Each target is one command or one script; CI runs `make ci e2e` and nothing else.
 FUZZTIME ?= 30s
 BENCH    ?= .
 ROUNDS   ?= 10
@@ -48,7 +48,7 @@ lint: ## check style, dead code, scripts and the Lua filter
 verify: ## check that the generated files are current
 	scripts/verify-generated.sh
 
-ci: tools lint verify test ## install the tools and check everything; what CI runs
+ci: tools lint verify test ## install the tools and check everything that needs no cluster
 
 lab: ## start the lab, a real Kubernetes node (docs/lab.md)
 	$(lab) up

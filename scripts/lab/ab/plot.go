@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"image/color"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -17,33 +18,69 @@ var colours = []color.RGBA{
 	{R: 0xd5, G: 0x5e, A: 0xff}, {R: 0xe6, G: 0x9f, A: 0xff}, {G: 0x72, B: 0xb2, A: 0xff}, {R: 0x99, G: 0x99, B: 0x99, A: 0xff},
 }
 
-// draws the sizes of every run of a load over time: a line for each run, in the
-// colour of its arm.
-func courses(name string, all []Outcome) (template.HTML, error) {
-	p := plot.New()
-	p.X.Label.Text, p.Y.Label.Text = "seconds", "servers wanted"
-	p.Y.Min, p.Legend.Top = 0, true
-	for i, arm := range Arms {
-		named := false
-		for _, o := range all {
-			if o.Load != name || o.Arm != arm.Name {
-				continue
+// bucket is the time whose calls make one point of a latency's curve.
+const bucket = 10 * time.Second
+
+// curves are drawn in rows, of one tile for each arm.
+var curves = []struct {
+	label string
+	of    func(Outcome) plotter.XYs
+	steps bool
+}{
+	{"servers wanted", sizes, true},
+	{"p90 (s)", latencies, false},
+}
+
+// draws what became of a load over time: a column for each arm, a line for each run.
+func courses(load string, all []Outcome) (template.HTML, error) {
+	rows := make([][]*plot.Plot, len(curves))
+	for i, curve := range curves {
+		highest := 0.0
+		for j, arm := range Arms {
+			p := plot.New()
+			p.X.Min, p.Y.Min = 0, 0
+			if i == 0 {
+				p.Title.Text = arm.Name
+			} else {
+				p.X.Label.Text = "seconds"
 			}
-			line, err := plotter.NewLine(steps(o))
-			if err != nil {
-				return "", err
+			if j == 0 {
+				p.Y.Label.Text = curve.label
 			}
-			line.StepStyle = plotter.PostStep
-			line.Color, line.Width = colours[i], vg.Points(1.5)
-			p.Add(line)
-			if !named {
-				p.Legend.Add(arm.Name, line)
-				named = true
+			for _, o := range all {
+				if o.Load != load || o.Arm != arm.Name {
+					continue
+				}
+				line, err := plotter.NewLine(curve.of(o))
+				if err != nil {
+					return "", err
+				}
+				if curve.steps {
+					line.StepStyle = plotter.PostStep
+				}
+				line.Color, line.Width = colours[j], vg.Points(1.2)
+				p.Add(line)
+				p.X.Max = o.Calls.Lasted.Seconds()
 			}
+			highest = max(highest, p.Y.Max)
+			rows[i] = append(rows[i], p)
+		}
+		for _, p := range rows[i] {
+			p.Y.Max = highest
 		}
 	}
-	canvas := vgsvg.New(7*vg.Inch, 3*vg.Inch)
-	p.Draw(draw.New(canvas))
+	return svg(rows)
+}
+
+// svg draws the plots with their axes in line.
+func svg(rows [][]*plot.Plot) (template.HTML, error) {
+	canvas := vgsvg.New(11*vg.Inch, vg.Length(len(rows))*2.2*vg.Inch)
+	tiles := draw.Tiles{Rows: len(rows), Cols: len(Arms), PadX: vg.Points(8), PadY: vg.Points(8)}
+	for i, row := range plot.Align(rows, tiles, draw.New(canvas)) {
+		for j, tile := range row {
+			rows[i][j].Draw(tile)
+		}
+	}
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return "", err
@@ -52,8 +89,8 @@ func courses(name string, all []Outcome) (template.HTML, error) {
 	return template.HTML(out.Bytes()[bytes.Index(out.Bytes(), []byte("<svg")):]), nil
 }
 
-// steps are a course's points, until the end of the load.
-func steps(o Outcome) plotter.XYs {
+// sizes are a course's points, until the end of the load.
+func sizes(o Outcome) plotter.XYs {
 	end := o.Calls.Lasted
 	points := make(plotter.XYs, 0, len(o.Course)+1)
 	last := 0.0
@@ -65,4 +102,15 @@ func steps(o Outcome) plotter.XYs {
 		points = append(points, plotter.XY{X: s.At.Seconds(), Y: last})
 	}
 	return append(points, plotter.XY{X: end.Seconds(), Y: last})
+}
+
+// latencies are the 90th percentiles of the calls that ended in each bucket.
+func latencies(o Outcome) plotter.XYs {
+	var points plotter.XYs
+	for from := time.Duration(0); from < o.Calls.Lasted; from += bucket {
+		if part := o.Calls.Between(from, from+bucket); part.Completed() > 0 {
+			points = append(points, plotter.XY{X: (from + bucket/2).Seconds(), Y: part.Quantile(0.9).Seconds()})
+		}
+	}
+	return points
 }

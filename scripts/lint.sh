@@ -19,7 +19,7 @@ tool() { go tool -modfile=scripts/tools.mod "$@"; }
 tracked() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
 
 sizes() {
-  tracked '*.go' | xargs -0 awk '
+  tracked '*.go' '*.lua' | xargs -0 awk '
     FNR == 1 { if (NR > 1) file(); name = FILENAME; start = generated = 0 }
     { lines = FNR }
     /^\/\/ Code generated .* DO NOT EDIT\.$/ { generated = 1 }
@@ -30,10 +30,12 @@ sizes() {
     function say(at, got, want, what) { if (!generated) printf "%s:%d: %d lines, want at most %d: %s\n", name, at, got, want, what }'
 }
 
-# luacheck prints a total even if all is well.
+# The parts of the filter are one chunk in Envoy. luacheck prints a total even if all is well.
 lua() {
-  local said
-  said=$(luacheck --quiet --no-color chart/files) || printf '%s\n' "$said"
+  local said files=chart/files
+  said=$(cat "$files"/envoy-filter-{json,wait,prometheus}.lua "$files"/envoy-filter.lua |
+    luacheck --quiet --no-color --filename "$files/envoy-filter.lua" -) || printf '%s\n' "$said"
+  said=$(luacheck --quiet --no-color "$files/envoy-drain.lua") || printf '%s\n' "$said"
 }
 
 mapfile -d '' -t go_files < <(tracked '*.go')

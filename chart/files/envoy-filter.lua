@@ -28,24 +28,17 @@
 -- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
 -- refusal), at_ms (when the load was read), failed_ms (when a query last failed), asked_id (what was asked, as a
 -- number), ready_ms (until when servers count as ready), full_ms (until when no further call may wait), stopping (1
--- once this Envoy is about to stop). They outlive a change of the configuration. Envoy drops a caller's coroutine when
--- its client goes away, so callers never keep a lock: they start the work detached, under leases that end by themselves
--- (lease_ms, probe_ms), and look at the gauges. A caller waits, for at most timeout_ms, only when the load is older
--- than two queries' time, or answers another question, and no query failed since.
+-- once this Envoy is about to stop). They outlive a change of the configuration. A caller waits for the load, for at
+-- most timeout_ms, only when it is older than two queries' time, or answers another question, and no query failed
+-- since.
 
 local OUTCOMES = {
   "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call
   "held", "hold_expired", "hold_full", "hold_stopped", -- held: began to wait
 }
-local ANSWERS = {
-  "load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error", "no_credentials",
-  "fault",
-}
 local LOAD_PATH, PROBE_PATH, STOP_PATH = "/load", "/probe", "/stop"
 local SLACK_MS = 200 -- what a lease adds to the timeout of its work
 local PROBE_TIMEOUT_MS = 1000
-local FIRST_PAUSE_MS = 5
-local FULL_MS = 250
 local FAULT_LOG_MS = 60000
 local CERTAIN = 1000000 -- refuse_ppm
 local LARGEST = 2 ^ 53
@@ -63,20 +56,6 @@ for _, path in ipairs(config.methods) do
   guarded[path] = true
 end
 
--- ---------------------------------------------------------------- stats
-
-local function count(handle, name)
-  handle:stats():counter(name):inc()
-end
-
-local function get(handle, name)
-  return handle:stats():gauge(name):value()
-end
-
-local function set(handle, name, value)
-  handle:stats():gauge(name):set(value)
-end
-
 -- A series exists once it was touched.
 local function export_counters(handle)
   for _, name in ipairs(OUTCOMES) do
@@ -87,139 +66,6 @@ local function export_counters(handle)
   end
   math.randomseed(handle:timestamp())
   counters_exist = true
-end
-
--- Whether the caller may start the work behind the lease. A lease further away than it can be is one from before the
--- clock was set back.
-local function take_lease(handle, name, ms, longest_ms)
-  local now, free = handle:timestamp(), get(handle, name)
-  if now < free and free - now <= longest_ms then
-    return false
-  end
-  set(handle, name, now + ms)
-  return true
-end
-
--- ---------------------------------------------------------------- Prometheus
-
--- The kind of an answer (one of ANSWERS), and the load if it holds one. Only one finite sample is a load.
-local function read_answer(body)
-  local ok, answer = pcall(decode, body)
-  if not ok and answer ~= MALFORMED then
-    error(answer, 0)
-  elseif not ok or type(answer) ~= "table" then
-    return "malformed"
-  elseif answer.status ~= "success" then
-    return "error_status"
-  end
-  local data = answer.data
-  if type(data) ~= "table" or type(data.result) ~= "table" then
-    return "malformed"
-  end
-  local sample
-  if data.resultType == "scalar" then
-    sample = data.result
-  elseif data.resultType == "vector" then
-    if type(data.result.n) ~= "number" then
-      return "malformed"
-    elseif data.result.n ~= 1 then
-      return data.result.n == 0 and "empty" or "several"
-    end
-    sample = type(data.result[1]) == "table" and data.result[1].value
-  end
-  local text = type(sample) == "table" and sample[2]
-  if type(text) ~= "string" then
-    return "malformed"
-  elseif text == "NaN" or text:find("^[+-]?Inf$") then
-    return "not_finite"
-  elseif not (text:find("^[+-]?%d+%.?%d*$") or text:find("^[+-]?%d+%.?%d*[eE][+-]?%d+$")) then
-    return "malformed"
-  end
-  local number = tonumber(text)
-  if number - number ~= 0 then
-    return "not_finite"
-  end
-  return "load", math.max(number, 0)
-end
-
--- The content of a mounted secret without its final newline, or nil if it can't be a header's value.
-local function read_secret(path)
-  local file = io.open(path, "rb")
-  if not file then
-    return nil
-  end
-  local text = (file:read(65536) or ""):gsub("%s+$", "")
-  file:close()
-  if text == "" or text:find("[%z\1-\31\127]") then
-    return nil
-  end
-  return text
-end
-
--- The headers of a query, or nil without the credentials that it needs.
-local function query_headers(handle)
-  local headers = {
-    [":method"] = "POST",
-    [":path"] = load.path,
-    [":authority"] = load.authority,
-    ["content-type"] = "application/x-www-form-urlencoded",
-    ["accept"] = "application/json",
-  }
-  for _, header in ipairs(load.headers) do
-    headers[header[1]] = header[2]
-  end
-  if load.bearer_file then
-    local token = read_secret(load.bearer_file)
-    if not token then
-      return nil
-    end
-    headers["authorization"] = "Bearer " .. token
-  elseif load.username_file then
-    local username, password = read_secret(load.username_file), read_secret(load.password_file)
-    if not username or not password then
-      return nil
-    end
-    headers["authorization"] = "Basic " .. handle:base64Escape(username .. ":" .. password)
-  end
-  return headers
-end
-
-local function form_encode(text)
-  return (text:gsub("[^%w%-._~]", function(c)
-    return string.format("%%%02X", c:byte())
-  end))
-end
-
-local form = load and "query=" .. form_encode(load.query)
-
--- A number that differs wherever a verdict could.
-local function question_id()
-  local parts = { load.authority, load.path, load.query, string.format("%.17g %.17g", load.threshold, load.ramp) }
-  for _, header in ipairs(load.headers) do
-    parts[#parts + 1] = header[1] .. ":" .. header[2]
-  end
-  local id = 0
-  for byte in table.concat(parts, "\n"):gmatch(".") do
-    id = (id * 257 + byte:byte()) % 4294967291 -- the largest prime below 2^32: all products are exact
-  end
-  return id + 1
-end
-
-local our_id = load and question_id()
-
-local function ask_prometheus(handle)
-  local headers = query_headers(handle)
-  if not headers then
-    return "no_credentials"
-  end
-  local options = { timeout_ms = load.timeout_ms, send_xff = false, trace_sampled = false }
-  local answer, body = handle:httpCall(load.cluster, headers, form, options)
-  if answer[":status"] ~= "200" then
-    return "http_error"
-  elseif body and #body > load.max_answer_bytes then
-    return "too_long"
-  end
-  return read_answer(body or "")
 end
 
 local function refusal_ppm(value)
@@ -235,7 +81,7 @@ end
 -- Reads the load into the gauges. Runs in the internal listener.
 local function refresh_load(handle)
   local started = handle:timestamp()
-  local ok, kind, value = pcall(ask_prometheus, handle)
+  local ok, kind, value = pcall(ask_prometheus, handle, load)
   if not ok then
     kind = "fault"
   end
@@ -259,8 +105,6 @@ local function refresh_load(handle)
   return kind
 end
 
--- ---------------------------------------------------------------- Triton
-
 -- Asks the servers for their health. Runs in the internal listener.
 local function probe_servers(handle)
   local headers = {
@@ -279,64 +123,6 @@ local function probe_servers(handle)
   end
   set(handle, "probe_ms", now + hold.poll_ms)
   return serving and "serving" or "not serving"
-end
-
--- ---------------------------------------------------------------- callers
-
--- Starts work in the internal listener that outlives the call, and its client.
-local function start(handle, path, timeout_ms)
-  local headers = { [":method"] = "GET", [":path"] = path, [":authority"] = "gate" }
-  local options = { asynchronous = true, timeout_ms = timeout_ms, send_xff = false, trace_sampled = false }
-  handle:httpCall(config.refresh_cluster, headers, nil, options)
-end
-
--- Waits without holding up the worker; false when too many calls wait.
-local function pause(handle, cluster, ms)
-  local headers = {
-    [":method"] = "GET",
-    [":path"] = "/",
-    [":authority"] = "gate",
-    ["x-envoy-fault-delay-request"] = string.format("%d", ms),
-  }
-  local options = { timeout_ms = ms + 5000, send_xff = false, trace_sampled = false }
-  return handle:httpCall(cluster, headers, nil, options)[":status"] == "200"
-end
-
--- Like pause, for a call that waits already or not. Between two pauses a new call can take the place of one that
--- waits already: that one goes on in the spare cluster, and no new call is let in meanwhile.
-local function keep_place(handle, waits_already, ms)
-  if not waits_already then
-    local left = get(handle, "full_ms") - handle:timestamp()
-    if left > 0 and left <= FULL_MS then
-      return false
-    end
-  end
-  if pause(handle, config.wait_cluster, ms) then
-    return true
-  end
-  set(handle, "full_ms", handle:timestamp() + FULL_MS)
-  return waits_already and pause(handle, config.spare_cluster, ms)
-end
-
--- Looks again and again, at growing intervals; returns what look sees, or "expired", or "full". A call that has started
--- the work looks soon after.
-local function await(handle, look, deadline, longest_pause)
-  local ms, waits_already = FIRST_PAUSE_MS, false
-  while true do
-    local seen, started = look(handle)
-    if seen then
-      return seen
-    elseif started then
-      ms = FIRST_PAUSE_MS
-    end
-    local left = deadline - handle:timestamp()
-    if left <= 0 then
-      return "expired"
-    elseif not keep_place(handle, waits_already, math.min(ms, left)) then
-      return "full"
-    end
-    ms, waits_already = math.min(2 * ms, longest_pause), true
-  end
 end
 
 -- Time since at_ms or failed_ms; endless where that stems from before this script, which asks something else.

@@ -25,8 +25,8 @@ type Settings map[string]any
 func Defaults(t testing.TB) Settings {
 	t.Helper()
 	var parts []string
-	for _, name := range []string{"files/envoy-filter-json.lua", "files/envoy-filter.lua"} {
-		part, err := fs.ReadFile(chart.FS(), name)
+	for _, name := range []string{"-json", "-wait", "-prometheus", ""} {
+		part, err := fs.ReadFile(chart.FS(), "files/envoy-filter"+name+".lua")
 		if err != nil {
 			t.Fatal(err)
 		}

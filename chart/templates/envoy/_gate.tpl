@@ -4,7 +4,7 @@ table and its JSON reader in front, and the listeners and clusters that it works
 
 "settings" reads the values; each other define takes what it gives, after
 fromJson, and needs nothing else:
-  filterText   files/envoy-filter-json.lua and files/envoy-filter.lua
+  filterText   files/envoy-filter-json.lua, -wait.lua, -prometheus.lua and files/envoy-filter.lua
   limiter      envoy.rate_limiter.prometheus_based
   hold         envoy.hold
   query        PromQL, one series
@@ -15,8 +15,12 @@ fromJson, and needs nothing else:
   directory    where "files" is mounted
 */ -}}
 {{- define "supersonic.gate.settings" -}}
+{{- $parts := list -}}
+{{- range list "-json" "-wait" "-prometheus" "" -}}
+{{- $parts = append $parts ($.Files.Get (printf "files/envoy-filter%s.lua" .)) -}}
+{{- end -}}
 {{- $gate := dict
-  "filterText" (printf "%s\n%s" (.Files.Get "files/envoy-filter-json.lua") (.Files.Get "files/envoy-filter.lua"))
+  "filterText" (join "\n" $parts)
   "limiter" .Values.envoy.rate_limiter.prometheus_based
   "hold" .Values.envoy.hold
   "cluster" "triton_grpc_service"

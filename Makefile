@@ -57,7 +57,7 @@ lab-down: ## end the lab
 	$(lab) down
 
 e2e: ## run the main scenarios in the lab
-	scripts/e2e.sh -test.run '^Test(Install|Step|ServerTakesEveryValuesFile)$$'
+	scripts/e2e.sh -test.timeout=25m -test.run '^Test(Install|Step|ServerTakesEveryValuesFile)$$'
 
 e2e-all: ## run every scenario in the lab
 	scripts/e2e.sh

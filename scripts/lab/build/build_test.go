@@ -1,11 +1,32 @@
 package build
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
+
+func TestEveryProgramIsBuiltInAPinnedVersion(t *testing.T) {
+	pins, err := tools.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, all := programs(pins)
+	slices.Sort(names)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), names); diff != "" {
+		t.Errorf("names to build mismatch (-known +built):\n%s", diff)
+	}
+	for name, p := range all {
+		if p.version == "" {
+			t.Errorf("%s: no version", name)
+		}
+	}
+}
 
 func TestOwnModule(t *testing.T) {
 	upstream := `module go.example/upstream

@@ -9,8 +9,9 @@ import (
 
 // Versions of what only the lab needs; the others are the repository's pins.
 const (
-	CoreDNS = "1.12.1"
-	etcd    = "3.6.5"
+	CoreDNS    = "1.12.1"
+	etcd       = "3.6.5"
+	kubeRouter = "2.1.0"
 )
 
 // A program is one binary of the lab.
@@ -25,6 +26,7 @@ type program struct {
 const (
 	kubernetesModule = "k8s.io/kubernetes"
 	kedaModule       = "github.com/kedacore/keda/v2"
+	kubeRouterModule = "github.com/cloudnativelabs/kube-router/v2"
 )
 
 // programs by name, and the order to build them in. Those of one source share
@@ -44,6 +46,9 @@ func programs(pins tools.Set) ([]string, map[string]program) {
 		"coredns": {
 			version: CoreDNS, source: "coredns", module: "github.com/coredns/coredns", pkg: "github.com/coredns/coredns",
 		},
+		"kube-router": {
+			version: kubeRouter, source: "kube-router", module: kubeRouterModule, pkg: kubeRouterModule + "/cmd/kube-router",
+		},
 	}
 	for name, command := range map[string]string{
 		"kube-apiserver":          "NewAPIServerCommand()",
@@ -59,7 +64,7 @@ func programs(pins tools.Set) ([]string, map[string]program) {
 	}
 	return []string{
 		"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl",
-		"etcd", "coredns", "keda-operator", "keda-adapter",
+		"etcd", "coredns", "kube-router", "keda-operator", "keda-adapter",
 	}, all
 }
 

@@ -12,8 +12,8 @@ import (
 // nodePackages are the Debian packages whose programs the node itself runs.
 // They are unpacked into the lab's folder, never installed on the machine.
 var nodePackages = []string{
-	"containerd", "runc", "containernetworking-plugins", "iptables", "libseccomp2", "libip4tc2",
-	"libip6tc2", "libmnl0", "libnetfilter-conntrack3", "libnfnetlink0", "libnftnl11", "libxtables12",
+	"containerd", "runc", "containernetworking-plugins", "iptables", "ipset", "libseccomp2", "libip4tc2",
+	"libip6tc2", "libipset13", "libmnl0", "libnetfilter-conntrack3", "libnfnetlink0", "libnftnl11", "libxtables12",
 }
 
 // aliases are the names that one multi-call binary of iptables answers to.
@@ -23,8 +23,8 @@ var aliases = []string{
 
 // Host unpacks the node's own packages into a folder.
 func Host(ctx context.Context, cache, dir string) error {
-	mark := filepath.Join(dir, "complete")
-	if _, err := os.Stat(mark); err == nil {
+	mark, all := filepath.Join(dir, "complete"), strings.Join(nodePackages, "\n")
+	if have, err := os.ReadFile(mark); err == nil && string(have) == all {
 		return nil
 	}
 	files, err := download(ctx, filepath.Join(cache, "debs"), nodePackages...)
@@ -49,7 +49,7 @@ func Host(ctx context.Context, cache, dir string) error {
 			return err
 		}
 	}
-	return os.WriteFile(mark, nil, 0o644)
+	return os.WriteFile(mark, []byte(all), 0o644)
 }
 
 // closure lists a Debian package and all that it depends on, as NAME=VERSION.

@@ -145,3 +145,12 @@ func proxy(d Dir) []string {
 		"--conntrack-tcp-timeout-established=0", "--conntrack-tcp-timeout-close-wait=0",
 	}
 }
+
+// firewall enforces NetworkPolicies, and does nothing else that it could.
+func firewall(d Dir) []string {
+	return []string{
+		d.Bin("kube-router"), "--kubeconfig=" + d.Kubeconfig(), "--hostname-override=lab",
+		"--run-firewall=true", "--run-router=false", "--run-service-proxy=false",
+		"--service-cluster-ip-range=" + serviceRange,
+	}
+}

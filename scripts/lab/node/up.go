@@ -90,7 +90,23 @@ func controlPlane(ctx context.Context, d Dir, say func(string)) error {
 	err := await(ctx, 2*time.Minute, "node Ready", func(ctx context.Context) error {
 		return d.run(ctx, "kubectl", "wait", "--for=condition=Ready", "node/lab", "--timeout=5s")
 	})
-	return d.explain("kubelet", err)
+	if err != nil {
+		return d.explain("kubelet", err)
+	}
+	return enforce(ctx, d, say)
+}
+
+// enforce starts the firewall, which asks for the node's address at its start,
+// and returns when it has put its chains before all that is forwarded.
+func enforce(ctx context.Context, d Dir, say func(string)) error {
+	say("NetworkPolicies")
+	if err := d.start(ctx, "kube-router", firewall(d)...); err != nil {
+		return err
+	}
+	err := await(ctx, time.Minute, "kube-router", func(ctx context.Context) error {
+		return d.run(ctx, "iptables", "--list-rules", "KUBE-ROUTER-FORWARD")
+	})
+	return d.explain("kube-router", err)
 }
 
 // run runs a command inside the node and puts its output into the error.

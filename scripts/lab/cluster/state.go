@@ -11,7 +11,7 @@ func (c *Cluster) State(ctx context.Context, namespace string) string {
 	var s strings.Builder
 	for _, args := range [][]string{
 		{"get", "pods", "-o", "wide"},
-		{"get", "deployments,services,endpointslices"},
+		{"get", "deployments,services,endpointslices,networkpolicies"},
 		{"describe", "hpa"},
 		{"get", "scaledobjects.keda.sh", "-o", "jsonpath={range .items[*]}{.metadata.name}{'\\n'}{.status}{'\\n'}{end}"},
 		{"get", "events", "--sort-by=.lastTimestamp"},

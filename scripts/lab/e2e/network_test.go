@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// With NetworkPolicies everything that has to work does, over connections that
+// are all made under them, and nobody else reaches a port. Without them everybody
+// reaches every port, so it is the policies that keep them out.
+func TestNetworkPolicies(t *testing.T) {
+	client, stranger := outsider(t, "clients"), outsider(t, "strangers")
+	f := install(t, "policies", append(gated, "--set", "networkPolicy.enabled=true", "--set-json",
+		`networkPolicy.clients=[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"clients"}}}]`)...)
+	neighbour := startCaller(t, f.Namespace)
+
+	f.firstAnswer(time.Minute)
+	f.healthy(time.Minute)
+	must(t, client.asks(f))
+	if out, err := lab.Helm(t.Context(), "test", f.Name, "--namespace", f.Namespace, "--timeout", "2m"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	f.awaitReached(client, "envoy/grpc")
+	f.awaitReached(stranger)
+	f.awaitReached(neighbour)
+	f.readsPrometheus()
+
+	must(t, f.Apply(t.Context(), append([]string{"-f", lab.Values("lab")}, gated...)...))
+	ports, err := f.ports(t.Context())
+	must(t, err)
+	all := slices.Sorted(maps.Keys(ports))
+	f.awaitReached(client, all...)
+	f.awaitReached(stranger, all...)
+	f.awaitReached(neighbour, all...)
+}
+
+// readsPrometheus puts a load on the fleet that only grows when KEDA reads
+// Prometheus, and is only turned away when the gate does.
+func (f fleet) readsPrometheus() {
+	f.t.Helper()
+	sizes := f.WatchSizes(f.t.Context())
+	run := f.clients(16, "fast", "slow")
+	f.awaitSize(sizes, 3*time.Minute, 2)
+	f.awaitIndex(2*time.Minute, codes.ResourceExhausted)
+	noneFailed(f.t, "clients inside", run.Stop())
+	sizes.Stop()
+}
+
+// A caller is a pod, named after its namespace, that calls others.
+type caller struct{ namespace string }
+
+// outsider is a caller in a namespace of its own.
+func outsider(t testing.TB, namespace string) caller {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := lab.RemoveNamespace(context.Background(), namespace); err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, lab.Namespace(t.Context(), namespace))
+	return startCaller(t, namespace)
+}
+
+func startCaller(t testing.TB, namespace string) caller {
+	t.Helper()
+	pod, err := os.ReadFile("testdata/caller.yaml")
+	must(t, err)
+	image := "nvcr.io/nvidia/tritonserver:" + lab.Pins.Version("triton")
+	c := caller{namespace}
+	_, err = c.kubectl(t.Context(), strings.ReplaceAll(string(pod), "IMAGE", image), "apply", "-f", "-")
+	must(t, err)
+	_, err = c.kubectl(t.Context(), "", "wait", "--for=condition=Ready", "pod/caller", "--timeout=1m")
+	must(t, err)
+	return c
+}
+
+func (c caller) kubectl(ctx context.Context, input string, args ...string) (string, error) {
+	return lab.Kubectl(ctx, input, append([]string{"--namespace", c.namespace}, args...)...)
+}
+
+// asks calls Envoy by its name, as a client does, until a server answers.
+func (c caller) asks(f fleet) error {
+	script, err := os.ReadFile(filepath.Join(lab.Chart(), "files", "fleet-ready.sh"))
+	if err != nil {
+		return err
+	}
+	host := f.Name + "." + f.Namespace + ".svc.cluster.local"
+	_, err = c.kubectl(f.t.Context(), string(script), "exec", "-i", "caller", "--", "bash", "-s", "--", host, "8001", "30")
+	return err
+}
+
+// connect prints those of its arguments, HOST:PORT, that take a connection.
+const connect = `for a; do timeout 2 bash -c "exec 3<>/dev/tcp/${a/://}" 2>/dev/null && echo "$a"; done; true`
+
+// reaches says at which of the ports somebody takes the caller's connections.
+func (c caller) reaches(ctx context.Context, ports map[string][]string) ([]string, error) {
+	args := []string{"exec", "caller", "--", "bash", "-c", connect, "connect"}
+	for _, addresses := range ports {
+		args = append(args, addresses...)
+	}
+	out, err := c.kubectl(ctx, "", args...)
+	if err != nil {
+		return nil, err
+	}
+	var reached []string
+	for name, addresses := range ports {
+		if slices.ContainsFunc(strings.Fields(out), func(a string) bool { return slices.Contains(addresses, a) }) {
+			reached = append(reached, name)
+		}
+	}
+	slices.Sort(reached)
+	return reached, nil
+}
+
+// awaitReached waits until a caller reaches exactly these ports.
+func (f fleet) awaitReached(c caller, want ...string) {
+	f.t.Helper()
+	f.await(time.Minute, fmt.Sprintf("what a pod in %s reaches", c.namespace), func(ctx context.Context) error {
+		ports, err := f.ports(ctx)
+		if err != nil {
+			return err
+		}
+		got, err := c.reaches(ctx, ports)
+		if err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("it reaches %v, want %v", got, want)
+		}
+		return err
+	})
+}
+
+// ports are the addresses of the release's pods by COMPONENT/PORT.
+func (f fleet) ports(ctx context.Context) (map[string][]string, error) {
+	pods, err := lab.Kube.CoreV1().Pods(f.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: "app.kubernetes.io/instance=" + f.Name,
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]string{}
+	for _, p := range pods.Items {
+		if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		for _, port := range p.Spec.Containers[0].Ports {
+			name := p.Labels["app.kubernetes.io/component"] + "/" + port.Name
+			found[name] = append(found[name], fmt.Sprintf("%s:%d", p.Status.PodIP, port.ContainerPort))
+		}
+	}
+	return found, nil
+}

@@ -65,10 +65,14 @@ func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, time
 // one installs an arm, lets the load go over it, and removes it.
 func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queueLatency string) (o Outcome, err error) {
 	r := cluster.Release{Cluster: c, Name: "sonic", Namespace: "ab"}
-	defer func() {
+	remove := func() error {
 		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, r.Uninstall(ctx), c.RemoveNamespace(ctx, r.Namespace))
-	}()
+		return errors.Join(r.Uninstall(ctx), c.RemoveNamespace(ctx, r.Namespace))
+	}
+	if err := remove(); err != nil { // What a broken run has left.
+		return o, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
 	if err := r.Apply(ctx, append([]string{"-f", c.Values("lab")}, arm.Values(l.Ideal, queueLatency)...)...); err != nil {
 		return o, err
 	}
@@ -81,26 +85,32 @@ func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queu
 	}
 	o = Outcome{Load: l.Name, Arm: arm.Name, Run: run, Date: time.Now().UTC().Format(time.DateOnly)}
 	sizes := r.WatchSizes(ctx)
+	o.Calls, err = l.put(ctx, address, run, sizes)
+	o.Course = sizes.Stop()
+	return o, err
+}
+
+// put sends the load, phase after phase, to an address.
+func (l Load) put(ctx context.Context, address string, run int, sizes *cluster.Sizes) (all load.Result, err error) {
 	for i, p := range l.Phases {
 		begin := sizes.Since()
 		going, err := p.start(address, uint64(run*10+i))
 		if err != nil {
-			return o, err
+			return all, err
 		}
 		select {
 		case <-time.After(p.Lasts): // The load itself.
 		case <-ctx.Done():
 			going.Stop()
-			return o, ctx.Err()
+			return all, ctx.Err()
 		}
-		o.Calls.Lasted += p.Lasts
+		all.Lasted += p.Lasts
 		for _, call := range going.Stop().Calls {
 			call.At += begin
-			o.Calls.Calls = append(o.Calls.Calls, call)
+			all.Calls = append(all.Calls, call)
 		}
 	}
-	o.Course = sizes.Stop()
-	return o, nil
+	return all, nil
 }
 
 func answers(ctx context.Context, address string) error {

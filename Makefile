@@ -63,4 +63,4 @@ e2e-all: ## run every scenario in the lab
 	scripts/e2e.sh
 
 ab: lab ## compare ways to size the fleet, about an hour; AB=all for every load
-	bin/lab ab
+	$(lab) ab

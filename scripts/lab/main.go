@@ -131,12 +131,15 @@ func defaultDir() string {
 }
 
 func up(ctx context.Context, d node.Dir) error {
-	if lacks := node.Lacks(d); len(lacks) > 0 {
-		return fmt.Errorf("%w, it lacks:\n  %s", errLacks, strings.Join(lacks, "\n  "))
+	if err := able(node.Lacks(d)); err != nil {
+		return err
 	}
 	say := sayer()
 	builder, archives, err := prepare(ctx, d, say)
 	if err != nil {
+		return err
+	}
+	if err := able(node.LacksNetfilter(ctx, d)); err != nil {
 		return err
 	}
 	if err := node.Up(ctx, d, archives, say); err != nil {
@@ -151,6 +154,14 @@ func up(ctx context.Context, d node.Dir) error {
 	}
 	say("up; try: go run . exec kubectl get pods -A")
 	return nil
+}
+
+// able is an error that names what this machine lacks.
+func able(lacks []string) error {
+	if len(lacks) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w, it lacks:\n  %s", errLacks, strings.Join(lacks, "\n  "))
 }
 
 // sayer prints what goes on, with the seconds since the start.

@@ -36,6 +36,9 @@ func Lacks(d Dir) []string {
 	if err != nil || !bytes.Contains(kinds, []byte("overlay")) {
 		lacks = append(lacks, "overlayfs in the kernel")
 	}
+	if _, err := os.Stat("/proc/sys/net/bridge/bridge-nf-call-iptables"); err != nil {
+		lacks = append(lacks, "iptables on bridges (modprobe br_netfilter)")
+	}
 	if trees, err := hierarchies(); err != nil || len(trees) == 0 {
 		lacks = append(lacks, "control groups mounted below /sys/fs/cgroup")
 	}

@@ -1,4 +1,4 @@
-# Each target is one command or one script; CI runs `make ci e2e` and nothing else.
+# Each target is one command or one script; CI runs `make ci e2e`.
 FUZZTIME ?= 30s
 BENCH    ?= .
 ROUNDS   ?= 10

@@ -16,7 +16,7 @@ check() {
   status=1
 }
 tool() { go tool -modfile=scripts/tools.mod "$@"; }
-tracked() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
+tracked() { git ls-files -z --cached --others --exclude-standard -- "$@" | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' tracked; }
 
 sizes() {
   tracked '*.go' '*.lua' | xargs -0 awk '
@@ -33,9 +33,9 @@ sizes() {
 # The parts of the filter are one chunk in Envoy. luacheck prints a total even if all is well.
 lua() {
   local said files=chart/files
-  said=$(cat "$files"/envoy-filter-{json,wait,prometheus}.lua "$files"/envoy-filter.lua |
-    luacheck --quiet --no-color --filename "$files/envoy-filter.lua" -) || printf '%s\n' "$said"
-  said=$(luacheck --quiet --no-color "$files/envoy-drain.lua") || printf '%s\n' "$said"
+  said=$(cat "$files"/envoy-filter-{json,wait,prometheus,load}.lua "$files"/envoy-filter.lua |
+    luacheck --quiet --no-color --filename "$files/envoy-filter{-json,-wait,-prometheus,-load,}.lua" - 2>&1) || printf '%s\n' "$said"
+  said=$(luacheck --quiet --no-color "$files/envoy-drain.lua" 2>&1) || printf '%s\n' "$said"
 }
 
 mapfile -d '' -t go_files < <(tracked '*.go')

@@ -4,6 +4,7 @@
 
 local FIRST_PAUSE_MS = 5
 local FULL_MS = 250
+local QUESTION = "x-gate-question" -- a header
 
 local function count(handle, name)
   handle:stats():counter(name):inc()
@@ -29,8 +30,9 @@ local function take_lease(handle, name, ms, longest_ms)
 end
 
 -- Starts work in the internal listener that outlives the call, and its client.
-local function start(handle, path, timeout_ms)
+local function start(handle, path, timeout_ms, question)
   local headers = { [":method"] = "GET", [":path"] = path, [":authority"] = "gate" }
+  headers[QUESTION] = question and tostring(question)
   local options = { asynchronous = true, timeout_ms = timeout_ms, send_xff = false, trace_sampled = false }
   handle:httpCall(config.refresh_cluster, headers, nil, options)
 end

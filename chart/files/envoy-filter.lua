@@ -25,84 +25,50 @@
 --     poll_ms           time between two probes; a call that waits looks a third as often
 --     max_ms            longest time that a call waits
 --
--- What is known lives in gauges, which all workers share and Prometheus sees: load_milli, refuse_ppm (probability of
--- refusal), at_ms (when the load was read), failed_ms (when a query last failed), asked_id (what was asked, as a
--- number), ready_ms (until when servers count as ready), full_ms (until when no further call may wait), stopping (1
--- once this Envoy is about to stop). They outlive a change of the configuration. A caller waits for the load, for at
--- most timeout_ms, only when it is older than two queries' time, or answers another question, and no query failed
--- since.
+-- What is known lives in gauges, which all workers share and Prometheus sees. They may outlive this script, and may be
+-- older than it: a change of the configuration brings new scripts, one after the other.
 
 local OUTCOMES = {
   "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call
   "held", "hold_expired", "hold_full", "hold_stopped", -- held: began to wait
 }
-local LOAD_PATH, PROBE_PATH, STOP_PATH = "/load", "/probe", "/stop"
-local SLACK_MS = 200 -- what a lease adds to the timeout of its work
+local GAUGES = {
+  "load_milli", "refuse_ppm", "at_ms", "failed_ms", "asked_id", "asking_id", "lease_ms", -- see envoy-filter-load.lua
+  "ready_ms", -- until when servers count as ready
+  "probe_ms", -- the lease of a probe
+  "full_ms", -- until when no further call may wait
+  "stopping", -- 1 once this Envoy is about to stop
+}
+local PROBE_PATH, STOP_PATH = "/probe", "/stop"
 local PROBE_TIMEOUT_MS = 1000
 local FAULT_LOG_MS = 60000
-local CERTAIN = 1000000 -- refuse_ppm
-local LARGEST = 2 ^ 53
 local UNAVAILABLE = 14
 local HTTP_STATUS = { [UNAVAILABLE] = "503" } -- for callers that do not speak gRPC; 429 otherwise
 
-local load, hold = config.load, config.hold
-local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
+local hold = config.hold
 local look_ms = hold and 3 * hold.poll_ms -- what a call costs while it waits is its looks
 local ready_for_ms = hold and 4 * hold.poll_ms -- longer than look_ms, or a call could miss that servers are ready
-local counters_exist, logged_ms, first_ms = false, 0, nil -- for each worker; first_ms: the first look at the load
+local stats_exist, logged_ms = false, 0 -- for each worker
 
 local guarded = {}
 for _, path in ipairs(config.methods) do
   guarded[path] = true
 end
 
--- A series exists once it was touched.
-local function export_counters(handle)
+-- A series exists once it was touched, and a gauge of a script before this one lasts as long as that unless this one
+-- has touched it.
+local function touch_stats(handle)
   for _, name in ipairs(OUTCOMES) do
     handle:stats():counter("outcome." .. name):add(0)
   end
   for _, name in ipairs(ANSWERS) do
     handle:stats():counter("answer." .. name):add(0)
   end
+  for _, name in ipairs(GAUGES) do
+    get(handle, name)
+  end
   math.randomseed(handle:timestamp())
-  counters_exist = true
-end
-
-local function refusal_ppm(value)
-  local above = value - load.threshold
-  if above <= 0 then
-    return 0
-  elseif load.ramp <= 0 or above >= load.ramp then
-    return CERTAIN
-  end
-  return math.floor(CERTAIN * above / load.ramp)
-end
-
--- Reads the load into the gauges. Runs in the internal listener.
-local function refresh_load(handle)
-  local started = handle:timestamp()
-  local ok, kind, value = pcall(ask_prometheus, handle, load)
-  if not ok then
-    kind = "fault"
-  end
-  count(handle, "answer." .. kind)
-  local now, last = handle:timestamp(), get(handle, "at_ms")
-  if last > started and last <= now then
-    return kind -- of a question that was changed meanwhile, and the new one was quicker
-  end
-  if kind == "load" then
-    set(handle, "refuse_ppm", refusal_ppm(value))
-    set(handle, "load_milli", math.min(math.ceil(value * 1000 - 1e-6), LARGEST))
-    set(handle, "at_ms", started)
-  else
-    if get(handle, "asked_id") ~= our_id then
-      set(handle, "at_ms", 0)
-    end
-    set(handle, "failed_ms", now)
-  end
-  set(handle, "asked_id", our_id)
-  set(handle, "lease_ms", started + load.cache_ms)
-  return kind
+  stats_exist = true
 end
 
 -- Asks the servers for their health. Runs in the internal listener.
@@ -125,38 +91,6 @@ local function probe_servers(handle)
   return serving and "serving" or "not serving"
 end
 
--- Time since at_ms or failed_ms; endless where that stems from before this script, which asks something else.
-local function age_of(handle, name)
-  local time = get(handle, name)
-  if time < first_ms and get(handle, "asked_id") ~= our_id then
-    return math.huge
-  end
-  return handle:timestamp() - time
-end
-
--- "known" or "unknown", or nil while it will soon be one of them.
-local function look_at_load(handle)
-  if not first_ms then
-    first_ms = handle:timestamp()
-    local asked = get(handle, "asked_id")
-    if asked ~= our_id and asked ~= 0 then
-      set(handle, "lease_ms", 0) -- it only kept the time between two queries of the other question
-    end
-  end
-  local age = age_of(handle, "at_ms")
-  local longest = load.cache_ms + load.timeout_ms + SLACK_MS
-  if (age > load.cache_ms or age < -longest) and
-      take_lease(handle, "lease_ms", load.timeout_ms + SLACK_MS, longest) then
-    start(handle, LOAD_PATH, load.timeout_ms + SLACK_MS)
-  end
-  if math.abs(age) <= usable_ms then
-    return "known"
-  elseif math.abs(age_of(handle, "failed_ms")) <= usable_ms then
-    return "unknown"
-  end
-  return nil
-end
-
 -- Whether servers are ready, and whether this call has started a probe. Probes ahead of time, so that calls in a row
 -- never wait for it.
 local function look_at_servers(handle)
@@ -170,27 +104,6 @@ local function look_at_servers(handle)
     end
   end
   return ready, false
-end
-
-local function short(number)
-  return (string.format("%.3f", number):gsub("0+$", ""):gsub("%.$", ""))
-end
-
--- The outcome of a call, and what to tell its client if it is refused.
-local function judge_load(handle)
-  local seen = await(handle, look_at_load, handle:timestamp() + load.timeout_ms + SLACK_MS, load.timeout_ms)
-  if seen ~= "known" and not (config.unknown == "last" and age_of(handle, "at_ms") <= load.last_known_ms) then
-    if config.unknown == "closed" then
-      return "unknown_refused", "the server load is unknown, try again later"
-    end
-    return "unknown_allowed"
-  end
-  local ppm = get(handle, "refuse_ppm")
-  if ppm == 0 or math.random() * CERTAIN >= ppm then
-    return "allowed"
-  end
-  local value, threshold = short(get(handle, "load_milli") / 1000), short(load.threshold)
-  return "refused", string.format("server load %s is above %s, try again later", value, threshold)
 end
 
 -- Waits for a server; the outcome and the message of a call that found none.
@@ -222,7 +135,7 @@ end
 -- The outcome of a call; with a gRPC code and a message if it is refused.
 local function judge(handle)
   local outcome = "allowed"
-  if load then
+  if config.load then
     local message
     outcome, message = judge_load(handle)
     if message then
@@ -271,8 +184,8 @@ local function is_internal(handle)
 end
 
 function envoy_on_request(handle)
-  if not counters_exist then
-    export_counters(handle)
+  if not stats_exist then
+    touch_stats(handle)
   end
   local path = handle:headers():get(":path")
   local work = path and INTERNAL[path]

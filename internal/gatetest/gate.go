@@ -155,7 +155,7 @@ func (g *Gate) GateFile(t testing.TB) string {
 	return string(text)
 }
 
-// Reload gives Envoy the values' gate while it runs, and waits until it has taken it. Nothing is known afterwards.
+// Reload gives Envoy the values' gate while it runs, and waits until it has taken it.
 func (g *Gate) Reload(t testing.TB, v Values, edits ...Edit) {
 	t.Helper()
 	before := g.Reloads(t)

@@ -52,6 +52,34 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 }
 
+// A changed threshold counts for the next call in every worker, however long a load is kept.
+func TestReloadCountsAtOnce(t *testing.T) {
+	slow := gatetest.Defaults().Limiter("cacheSeconds", 60)
+	g := gatetest.Start(t, slow)
+	g.Prometheus.Set(envoytest.Sample("5"))
+	var clients []*envoytest.Client
+	for range 16 {
+		clients = append(clients, envoytest.Dial(t, g.Listener))
+	}
+	want := func(code codes.Code) {
+		for i, client := range clients {
+			if r := client.Call(t.Context(), envoytest.RepositoryIndex, nil); r.Code != code {
+				t.Fatalf("client %d: %v %q, want %v", i, r.Code, r.Message, code)
+			}
+		}
+	}
+	want(codes.ResourceExhausted)
+	for range 5 {
+		g.Reload(t, slow.With("serverAdmissionThreshold", 10))
+		want(codes.OK)
+		g.Reload(t, slow)
+		want(codes.ResourceExhausted)
+	}
+	if queries := len(g.Prometheus.Queries()); queries != 11 {
+		t.Errorf("%d queries for 11 configurations", queries)
+	}
+}
+
 // A gate that does not compile is refused, and the one before it goes on.
 func TestBrokenReloadChangesNothing(t *testing.T) {
 	g := gatetest.Start(t, gatetest.Defaults())

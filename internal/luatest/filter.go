@@ -38,6 +38,8 @@ type Filter struct {
 	Errors   []string // what the filter logged
 	Upstream HTTPCall // Prometheus and Triton
 	WaitFull bool     // the cluster for calls that wait is full
+	Internal *Filter  // runs the detached work in place of this filter
+	Tick     func()   // called when a pause has advanced the clock
 
 	lua      *lua.LState
 	internal bool
@@ -117,10 +119,14 @@ func (f *Filter) run(header Header, internal bool) (*Response, error) {
 }
 
 func (f *Filter) runDetached() {
-	work := f.detached
+	work, runs := f.detached, f
 	f.detached = nil
+	if f.Internal != nil {
+		runs = f.Internal
+		runs.NowMS = f.NowMS
+	}
 	for _, header := range work {
-		_, _ = f.run(header, true)
+		_, _ = runs.run(header, true)
 	}
 }
 
@@ -155,6 +161,9 @@ func (f *Filter) httpCall(l *lua.LState) int {
 		answer = Header{":status": "503"}
 	case cluster == waitCluster || cluster == spareCluster:
 		f.NowMS += float64(lua.LVAsNumber(lua.LString(header["x-envoy-fault-delay-request"])))
+		if f.Tick != nil {
+			f.Tick()
+		}
 		f.runDetached()
 	case cluster == refreshCluster:
 		l.RaiseError("a caller waits for the refresh")
@@ -174,6 +183,7 @@ func (f *Filter) stats() lua.LValue {
 	return f.object(map[string]lua.LGFunction{
 		"gauge": f.method(func(l *lua.LState) lua.LValue {
 			name := l.CheckString(2)
+			f.Gauges[name] += 0 // exists from now on
 			return f.object(map[string]lua.LGFunction{
 				"value": f.method(func(*lua.LState) lua.LValue { return lua.LNumber(f.Gauges[name]) }),
 				"set": func(l *lua.LState) int {

@@ -25,7 +25,7 @@ type Settings map[string]any
 func Defaults(t testing.TB) Settings {
 	t.Helper()
 	var parts []string
-	for _, name := range []string{"-json", "-wait", "-prometheus", ""} {
+	for _, name := range []string{"-json", "-wait", "-prometheus", "-load", ""} {
 		part, err := fs.ReadFile(chart.FS(), "files/envoy-filter"+name+".lua")
 		if err != nil {
 			t.Fatal(err)

@@ -128,7 +128,7 @@ func proxy() dashboard {
 			}},
 			{"Gate", []panel{
 				{title: "Load that the gate knows", description: "The last load that the filter read from Prometheus, by Envoy pod.", unit: "short", targets: []target{{"A", fmt.Sprintf("envoy_http_lua_gate_load_milli{%s} / 1000", of), "{{pod}}"}}},
-				{title: "Age of the load", description: "Time since the load was read; it is read only while there are calls.", unit: "s", targets: []target{{"A", fmt.Sprintf("time() - envoy_http_lua_gate_at_ms{%s} / 1000", of), "{{pod}}"}}},
+				{title: "Age of the load", description: "Time since the load was read; it is read only while there are calls.", unit: "s", targets: []target{{"A", fmt.Sprintf("time() - (envoy_http_lua_gate_at_ms{%s} > 0) / 1000", of), "{{pod}}"}}},
 				{title: "Answers of Prometheus", description: "What the filter's queries came back with, a second.", unit: "reqps", targets: []target{{"A", fmt.Sprintf("sum by (answer) (rate(envoy_http_lua_gate_answer{%s}[$__rate_interval]))", of), "{{answer}}"}}},
 			}},
 			{"Envoy itself", []panel{

@@ -48,14 +48,14 @@ func main() {
 	os.Exit(code(run(ctx, os.Args[1:])))
 }
 
-// code prints an error and turns it into an exit code.
+// code prints an error and turns it into an exit code. A command that was run for its own output has said what is wrong.
 func code(err error) int {
-	var exit *exec.ExitError
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.ExitCode()
+	}
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
 	case errors.Is(err, errLacks):
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		return 3
@@ -139,7 +139,11 @@ func up(ctx context.Context, d node.Dir) error {
 	if err != nil {
 		return err
 	}
-	if err := able(node.LacksNetfilter(ctx, d)); err != nil {
+	lacks := node.LacksNetfilter(ctx, d)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := able(lacks); err != nil {
 		return err
 	}
 	if err := node.Up(ctx, d, archives, say); err != nil {

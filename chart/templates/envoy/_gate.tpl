@@ -1,10 +1,10 @@
 {{- /*
 The admission gate and the hold inside Envoy: files/envoy-filter.lua with its
-table and its JSON reader in front, and the listeners and clusters that it works with.
+table and its other parts in front, and the listeners and clusters that it works with.
 
 "settings" reads the values; each other define takes what it gives, after
 fromJson, and needs nothing else:
-  filterText   files/envoy-filter-json.lua, -wait.lua, -prometheus.lua and files/envoy-filter.lua
+  filterText   the parts of files/envoy-filter*.lua, in one chunk
   limiter      envoy.rate_limiter.prometheus_based
   hold         envoy.hold
   query        PromQL, one series
@@ -16,7 +16,7 @@ fromJson, and needs nothing else:
 */ -}}
 {{- define "supersonic.gate.settings" -}}
 {{- $parts := list -}}
-{{- range list "-json" "-wait" "-prometheus" "" -}}
+{{- range list "-json" "-wait" "-prometheus" "-load" "" -}}
 {{- $parts = append $parts ($.Files.Get (printf "files/envoy-filter%s.lua" .)) -}}
 {{- end -}}
 {{- $gate := dict

@@ -56,6 +56,11 @@ func TestReportNamesEveryArmThatRan(t *testing.T) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}
+	silent := outcome("instant", 0)
+	silent.Calls.Calls, silent.Course = nil, nil
+	if r, err = NewReport([]Outcome{silent}, ""); err != nil || strings.Contains(strings.Join(r.Loads[0].Rows[0].Cells, " "), "NaN") {
+		t.Errorf("a run without an answer: %+v: %v", r.Loads, err)
+	}
 	if strings.Contains(page.String(), "open-step") {
 		t.Error("the report names a load that was not run")
 	}

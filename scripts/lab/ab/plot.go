@@ -21,12 +21,14 @@ var colours = []color.RGBA{
 // bucket is the time whose calls make one point of a latency's curve.
 const bucket = 10 * time.Second
 
-// curves are drawn in rows, of one tile for each arm.
-var curves = []struct {
+type curve struct {
 	label string
 	of    func(Outcome) plotter.XYs
 	steps bool
-}{
+}
+
+// curves are drawn in rows, of one tile for each arm.
+var curves = []curve{
 	{"servers wanted", sizes, true},
 	{"p90 (s)", latencies, false},
 }
@@ -51,16 +53,9 @@ func courses(load string, all []Outcome) (template.HTML, error) {
 				if o.Load != load || o.Arm != arm.Name {
 					continue
 				}
-				line, err := plotter.NewLine(curve.of(o))
-				if err != nil {
+				if err := curve.draw(p, o, colours[j]); err != nil {
 					return "", err
 				}
-				if curve.steps {
-					line.StepStyle = plotter.PostStep
-				}
-				line.Color, line.Width = colours[j], vg.Points(1.2)
-				p.Add(line)
-				p.X.Max = o.Calls.Lasted.Seconds()
 			}
 			highest = max(highest, p.Y.Max)
 			rows[i] = append(rows[i], p)
@@ -70,6 +65,25 @@ func courses(load string, all []Outcome) (template.HTML, error) {
 		}
 	}
 	return svg(rows)
+}
+
+// draw adds a run, if it has any point.
+func (c curve) draw(p *plot.Plot, o Outcome, colour color.Color) error {
+	p.X.Max = o.Calls.Lasted.Seconds()
+	points := c.of(o)
+	if len(points) == 0 {
+		return nil
+	}
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return err
+	}
+	if c.steps {
+		line.StepStyle = plotter.PostStep
+	}
+	line.Color, line.Width = colour, vg.Points(1.2)
+	p.Add(line)
+	return nil
 }
 
 // svg draws the plots with their axes in line.

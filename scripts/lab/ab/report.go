@@ -41,7 +41,7 @@ var columns = []struct {
 }{
 	{"replica-minutes", "%.1f", func(m Measures) float64 { return m.ReplicaMinutes }},
 	{"completed", "%.0f", func(m Measures) float64 { return m.Completed }},
-	{"completed per replica-minute", "%.0f", func(m Measures) float64 { return m.Completed / m.ReplicaMinutes }},
+	{"completed per replica-minute", "%.0f", func(m Measures) float64 { return m.Completed / max(m.ReplicaMinutes, 0.1) }},
 	{"failed", "%.0f", func(m Measures) float64 { return m.Failed }},
 	{"p50 (s)", "%.3f", func(m Measures) float64 { return m.P50 }},
 	{"p90 (s)", "%.3f", func(m Measures) float64 { return m.P90 }},

@@ -44,16 +44,12 @@ func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, time
 					continue
 				}
 				say(fmt.Sprintf("%s, %s, run %d", l.Name, arm.Name, run+1))
-				o, err := one(ctx, c, l, arm, run, queueLatency)
+				o, err := one(ctx, c, l, arm, run, queueLatency, say)
 				if err != nil {
 					return fmt.Errorf("%s, %s, run %d: %w", l.Name, arm.Name, run+1, err)
 				}
 				say(summary(o))
-				data, err := json.Marshal(o)
-				if err != nil {
-					return err
-				}
-				if err := os.WriteFile(path, data, 0o644); err != nil {
+				if err := o.keep(path); err != nil {
 					return err
 				}
 			}
@@ -62,8 +58,20 @@ func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, time
 	return nil
 }
 
+// keep writes an outcome's file, whole or not at all.
+func (o Outcome) keep(path string) error {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".part", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
 // one installs an arm, lets the load go over it, and removes it.
-func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queueLatency string) (o Outcome, err error) {
+func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queueLatency string, say func(string)) (o Outcome, err error) {
 	r := cluster.Release{Cluster: c, Name: "sonic", Namespace: "ab"}
 	remove := func() error {
 		ctx := context.WithoutCancel(ctx)
@@ -72,7 +80,11 @@ func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queu
 	if err := remove(); err != nil { // What a broken run has left.
 		return o, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
+	defer func() {
+		if err := remove(); err != nil {
+			say("left behind: " + err.Error())
+		}
+	}()
 	if err := r.Apply(ctx, append([]string{"-f", c.Values("lab")}, arm.Values(l.Ideal, queueLatency)...)...); err != nil {
 		return o, err
 	}

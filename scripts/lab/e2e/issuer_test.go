@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -20,8 +21,8 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// An issuer makes tokens, and has its keys (JWKS) read over TLS by pods of one
-// namespace. Only the authority in the Secret "authority" vouches for it.
+// An issuer makes tokens, and has its keys (JWKS) read over TLS. Only the
+// authority in the Secret "authority" vouches for it.
 type issuer struct {
 	key  *ecdsa.PrivateKey
 	jwks string // where its keys are
@@ -40,6 +41,8 @@ func startIssuer(t testing.TB, namespace string) issuer {
 	pair, err := tls.X509KeyPair(certificate, private)
 	must(t, err)
 
+	must(t, lab.RemoveNamespace(t.Context(), namespace)) // What a broken run has left.
+	t.Cleanup(func() { must(t, lab.RemoveNamespace(context.Background(), namespace)) })
 	must(t, lab.Namespace(t.Context(), namespace))
 	nodes, err := lab.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	must(t, err)

@@ -45,8 +45,10 @@ func Lacks(d Dir) []string {
 	if err := namespaces(); err != nil {
 		lacks = append(lacks, "leave to make namespaces ("+err.Error()+")")
 	}
-	if free, err := freeDisk(string(d)); err != nil || free < diskNeeded {
-		lacks = append(lacks, fmt.Sprintf("%d GiB of free disk at %s", diskNeeded>>30, d))
+	if _, err := os.Stat(d.Host()); err != nil { // nothing is built yet
+		if free, err := freeDisk(string(d)); err != nil || free < diskNeeded {
+			lacks = append(lacks, fmt.Sprintf("%d GiB of free disk at %s", diskNeeded>>30, d))
+		}
 	}
 	return lacks
 }

@@ -104,7 +104,7 @@ func enforce(ctx context.Context, d Dir, say func(string)) error {
 		return err
 	}
 	err := await(ctx, time.Minute, "kube-router", func(ctx context.Context) error {
-		return d.run(ctx, "iptables", "--list-rules", "KUBE-ROUTER-FORWARD")
+		return d.run(ctx, "sh", "-c", "iptables --list-rules FORWARD | grep KUBE-ROUTER-FORWARD")
 	})
 	return d.explain("kube-router", err)
 }

@@ -1,0 +1,118 @@
+-- The verdict on the load. The chart puts this file in front of envoy-filter.lua, in one chunk.
+--
+-- Its gauges: load_milli, refuse_ppm (probability of refusal), at_ms (when the load was read, 0 for never), failed_ms
+-- (when a query that failed was sent), asked_id (the question that at_ms and failed_ms answer), asking_id (the last new
+-- question), lease_ms. A caller waits for the load, for little more than timeout_ms, only when it is older than two
+-- queries' time, or answers another question, and no query failed since.
+
+local LOAD_PATH = "/load"
+local SLACK_MS = 200 -- what a lease adds to the timeout of its work
+local CERTAIN = 1000000 -- refuse_ppm
+local LARGEST = 2 ^ 53
+
+local load = config.load
+local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
+local first -- for each worker: when this script first looked, and what it found
+
+local function refusal_ppm(value)
+  local above = value - load.threshold
+  if above <= 0 then
+    return 0
+  elseif load.ramp <= 0 or above >= load.ramp then
+    return CERTAIN
+  end
+  return math.floor(CERTAIN * above / load.ramp)
+end
+
+-- Reads the load into the gauges, for a caller who wants an answer to this script's question. Runs in the internal
+-- listener, whose script may be another than the caller's for a moment: that one leaves the work to its successor.
+local function refresh_load(handle)
+  if handle:headers():get(QUESTION) ~= tostring(our_id) then
+    set(handle, "lease_ms", 0)
+    return "other question"
+  end
+  local started = handle:timestamp()
+  local ok, kind, value = pcall(ask_prometheus, handle, load)
+  if not ok then
+    kind = "fault"
+  end
+  count(handle, "answer." .. kind)
+  local last = get(handle, "at_ms")
+  if last > started and last <= handle:timestamp() then
+    return kind -- the question was changed meanwhile, and the new one was answered first
+  end
+  if kind == "load" then
+    set(handle, "refuse_ppm", refusal_ppm(value))
+    set(handle, "load_milli", math.min(math.ceil(value * 1000 - 1e-6), LARGEST))
+    set(handle, "at_ms", started)
+  else
+    if get(handle, "asked_id") ~= our_id then
+      set(handle, "at_ms", 0)
+    end
+    set(handle, "failed_ms", started)
+  end
+  set(handle, "asked_id", our_id)
+  set(handle, "lease_ms", started + load.cache_ms)
+  return kind
+end
+
+-- What this worker's script finds at its first look is not its own. The first script that asks a question need not wait
+-- for the time between two queries of the other.
+local function look_first(handle)
+  first = { ms = handle:timestamp(), at_ms = get(handle, "at_ms"), failed_ms = get(handle, "failed_ms") }
+  if get(handle, "asking_id") ~= our_id then
+    set(handle, "asking_id", our_id)
+    set(handle, "lease_ms", 0)
+  end
+end
+
+-- Time since at_ms or failed_ms; endless if that stems from another question. A script that was replaced takes the
+-- answers of its successor.
+local function age_of(handle, name)
+  local time = get(handle, name)
+  if (time < first.ms or time == first[name]) and get(handle, "asked_id") ~= our_id then
+    return math.huge
+  end
+  return handle:timestamp() - time
+end
+
+-- "known" or "unknown", or nil while it will soon be one of them.
+local function look_at_load(handle)
+  if not first then
+    look_first(handle)
+  end
+  local age = age_of(handle, "at_ms")
+  local longest = load.cache_ms + load.timeout_ms + SLACK_MS
+  if (age > load.cache_ms or age < -longest) and
+      take_lease(handle, "lease_ms", load.timeout_ms + SLACK_MS, longest) then
+    start(handle, LOAD_PATH, load.timeout_ms + SLACK_MS, our_id)
+  end
+  if math.abs(age) <= usable_ms then
+    return "known"
+  elseif math.abs(age_of(handle, "failed_ms")) <= usable_ms then
+    return "unknown"
+  end
+  return nil
+end
+
+local function short(number)
+  return (string.format("%.3f", number):gsub("0+$", ""):gsub("%.$", ""))
+end
+
+-- The outcome of a call, and what to tell its client if it is refused.
+local function judge_load(handle)
+  local seen = await(handle, look_at_load, handle:timestamp() + load.timeout_ms + SLACK_MS, load.timeout_ms)
+  local last = config.unknown == "last" and math.abs(age_of(handle, "at_ms")) <= load.last_known_ms
+  if seen ~= "known" and not last then
+    if config.unknown == "closed" then
+      return "unknown_refused", "the server load is unknown, try again later"
+    end
+    return "unknown_allowed"
+  end
+  local ppm = get(handle, "refuse_ppm")
+  if ppm == 0 or math.random() * CERTAIN >= ppm then
+    return "allowed"
+  end
+  local value, threshold = short(get(handle, "load_milli") / 1000), short(load.threshold)
+  return "refused", string.format("server load %s is above %s, try again later", value, threshold)
+end

@@ -27,6 +27,11 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- if or .Values.envoy.enabled .Values.serverLoadSelector.envoy }}true{{ end -}}
 {{- end -}}
 
+{{- /* "true" unless the server is told to count no durations. */ -}}
+{{- define "supersonic.scaling.durationsOn" -}}
+{{- if not (regexMatch "counter_latencies\\s*=\\s*false" (join " " .Values.triton.args)) }}true{{ end -}}
+{{- end -}}
+
 {{- /* "true" where the metric has a reader: KEDA or the gate. */ -}}
 {{- define "supersonic.scaling.isRead" -}}
 {{- if or .Values.keda.enabled (and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled) }}true{{ end -}}

@@ -39,7 +39,7 @@ serverLoadRateInterval: must be at least 2 scrape intervals of {{ $scrape }}, or
 {{- if not (include "supersonic.scaling.seesEnvoy" .) }}
 envoy.enabled: must be true for the built-in metric, which counts the requests in Envoy; or set serverLoadMetric, or serverLoadSelector.envoy for an Envoy of your own
 {{- end }}
-{{- if regexMatch "counter_latencies\\s*=\\s*false" (join " " .Values.triton.args) }}
+{{- if not (include "supersonic.scaling.durationsOn" .) }}
 triton.args: must not turn counter_latencies off for the built-in metric, which is made of these counters
 {{- end }}
 {{- end }}

@@ -20,76 +20,106 @@ text that Prometheus completes).
 {{- end -}}
 
 {{- define "supersonic.prometheus.alerts" -}}
+{{- if include "supersonic.prometheus.seesEnvoys" . }}
 {{- include "supersonic.prometheus.sourceAlerts" . }}
+{{- include "supersonic.prometheus.callAlerts" . }}
+{{- if include "supersonic.scaling.builtIn" . }}
 {{- include "supersonic.prometheus.signalAlerts" . }}
-{{- include "supersonic.prometheus.fleetAlerts" . }}
-{{- if .Values.envoy.rate_limiter.prometheus_based.enabled }}
+{{- if .Values.keda.enabled }}
+{{- include "supersonic.prometheus.sizeAlerts" . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- include "supersonic.prometheus.serverAlerts" . }}
+{{- if and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled }}
 {{- include "supersonic.prometheus.gateAlerts" . }}
 {{- end }}
+{{- end -}}
+
+{{- /* "true" where Envoys run that can be scraped: this release's, or those that the matchers name. */ -}}
+{{- define "supersonic.prometheus.seesEnvoys" -}}
+{{- if and (include "supersonic.scaling.seesEnvoy" .) (or .Values.serverLoadSelector.envoy (gt (int64 .Values.envoy.replicas) 0)) }}true{{ end -}}
+{{- end -}}
+
+{{- /* Twice the time that a start may take, and no less than 10 minutes. */ -}}
+{{- define "supersonic.prometheus.startupPatience" -}}
+{{- max 600 (mul 2 (include "supersonic.triton.startupBudget" . | int64)) }}s
 {{- end -}}
 
 {{- /* What the queries read is missing, or read too seldom. */ -}}
 {{- define "supersonic.prometheus.sourceAlerts" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
+{{- $builtIn := include "supersonic.scaling.builtIn" . | not | not }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicEnvoyNotScraped" "for" "2m" "severity" "critical"
   "expr" (printf "absent(supersonic:healthy_replicas{%s})" $recorded)
-  "summary" "Envoy is not scraped: nothing is known of the fleet"
-  "description" "Both queries answer with nothing, so KEDA keeps the fleet's size and the gate follows its choice for an unknown load. Look at Prometheus' targets for Envoy's pods, and at whether they run.") }}
+  "summary" (printf "Envoy is not scraped: %s" (ternary "nothing is known of the fleet" "what reads it has no answer" $builtIn))
+  "description" (printf "%s Look at Prometheus' targets for Envoy's pods, and at whether they run." (ternary
+    "Both queries answer with nothing, so KEDA keeps the fleet's size and the gate follows its choice for an unknown load."
+    "serverLoadMetric sizes the fleet as long as it reads something else; the wake-up of a fleet at 0, the other alerts and the dashboards see nothing." $builtIn))) }}
+{{- if include "supersonic.scaling.durationsOn" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicTritonNotScraped" "for" "5m" "severity" "warning"
   "expr" (printf "supersonic:healthy_replicas{%s} > 0\nunless\nsupersonic:triton_series{%s}" $recorded $recorded)
   "summary" "Servers run and none reports durations: the serving time is missing"
-  "description" "{{ printf `%.3g` $value }} servers are healthy, and no model's request time is known, so every request in flight counts as a replica. Look at Prometheus' targets for Triton's pods; a server started with counter_latencies=false, or one with no model loaded, reports none.") }}
+  "description" (printf "{{ printf `%%.3g` $value }} servers are healthy, and no model's request time is known%s. Look at Prometheus' targets for Triton's pods; a server started with counter_latencies=false, or one with no model loaded, reports none."
+    (ternary ", so every request in flight counts as a replica" "" $builtIn))) }}
+{{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWindowTooShort" "for" "5m" "severity" "warning"
   "expr" (printf "max(count_over_time(up{%s}[%s])) < 4" $params.envoySelector $params.rateInterval)
   "summary" "The rate interval holds fewer than 4 scrapes"
   "description" (printf "%s holds {{ printf `%%.3g` $value }} scrapes of Envoy: the load is noisy, and unknown below 2. Raise serverLoadRateInterval to 4 scrape intervals, or scrape more often." $params.rateInterval)) }}
 {{- end -}}
 
-{{- /* What the queries read says less than it should. */ -}}
+{{- /* What the built-in metric reads says less than it should. */ -}}
 {{- define "supersonic.prometheus.signalAlerts" -}}
-{{- $params := include "supersonic.scaling.params" . | fromJson -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
+{{- if include "supersonic.scaling.durationsOn" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicDecoupledBackEnd" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:in_flight_requests{%s} > 1\nand\nsupersonic:serving_requests{%s} / supersonic:in_flight_requests{%s} < 0.05" $recorded $recorded $recorded)
   "summary" "Requests are in flight and hardly any serving time is reported"
   "description" "{{ printf `%.3g` $value }} requests are in flight and less than 5 % of that is serving time, as with decoupled back ends, which end their durations when they hand a request over: every request in flight counts as a replica. Use a metric of the back end's own in serverLoadMetric.") }}
+{{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestsTooShort" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:requests:rate{%s} > 10\nand\nsupersonic:in_flight_requests{%s} / supersonic:requests:rate{%s} < 0.001" $recorded $recorded $recorded)
   "summary" "Requests are shorter than Envoy's clock can tell"
   "description" "{{ printf `%.3g` $value }} requests a second take less than 1 ms each, which Envoy's clock, of whole milliseconds, reads as about nothing: the fleet looks idle under any traffic. Set keda.minReplicaCount to what the traffic needs, or use a metric of your own in serverLoadMetric.") }}
+{{- end -}}
+
+{{- /* Calls that get no server. */ -}}
+{{- define "supersonic.prometheus.callAlerts" -}}
+{{- $recorded := include "supersonic.prometheus.recorded" . }}
+{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWakingSlowly" "for" (include "supersonic.prometheus.startupPatience" .) "severity" "critical"
+  "expr" (printf "supersonic:calls_without_replica:rate{%s} > 0\nand\nsupersonic:healthy_replicas{%s} == 0" $recorded $recorded)
+  "summary" "Calls find no server, and none becomes ready"
+  "description" "{{ printf `%.3g` $value }} calls a second find no server, for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled, pull their image, load their models; and at whether KEDA's ScaledObject is ready.") }}
+{{- end -}}
+
+{{- /* What Triton and Kubernetes say of the servers. */ -}}
+{{- define "supersonic.prometheus.serverAlerts" -}}
+{{- $params := include "supersonic.scaling.params" . | fromJson }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestsFail" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(nv_inference_request_failure{%s}[5m]))\n/\n(sum(rate(nv_inference_request_success{%s}[5m])) + sum(rate(nv_inference_request_failure{%s}[5m])))\n> 0.05" $params.tritonSelector $params.tritonSelector $params.tritonSelector)
   "summary" "More than 5 % of the requests fail in Triton"
   "description" "{{ $value | humanizePercentage }} of the requests of the last 5 minutes failed. nv_inference_request_failure tells models and reasons apart; failed requests add nothing to the serving time.") }}
-{{- end -}}
-
-{{- /* The fleet is not what the load asks for. */ -}}
-{{- define "supersonic.prometheus.fleetAlerts" -}}
-{{- $recorded := include "supersonic.prometheus.recorded" . }}
-{{- $threshold := include "supersonic.scaling.scalingThreshold" . }}
-{{- $startup := .Values.triton.startupProbe }}
-{{- $budget := max 600 (mul 2 (mul (int $startup.periodSeconds) (int $startup.failureThreshold))) }}
-{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWakingSlowly" "for" (printf "%ds" $budget) "severity" "critical"
-  "expr" (printf "supersonic:calls_without_replica:rate{%s} > 0\nand\nsupersonic:healthy_replicas{%s} == 0" $recorded $recorded)
-  "summary" "Calls find no server, and none becomes ready"
-  "description" "{{ printf `%.3g` $value }} calls a second find no server, for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled, pull their image, load their models; and at whether KEDA's ScaledObject is ready.") }}
-{{- if .Values.keda.enabled }}
-{{- if include "supersonic.scaling.builtIn" . }}
-{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetAtMaximum" "for" "10m" "severity" "warning"
-  "expr" (printf "supersonic:occupancy_ratio{%s} > %s\nand\nsupersonic:healthy_replicas{%s} >= %d" $recorded $threshold $recorded (int .Values.keda.maxReplicaCount))
-  "summary" "The fleet is at its maximum and the load asks for more"
-  "description" (printf "The occupancy ratio is {{ printf `%%.3g` $value }}, above %s, with all of keda.maxReplicaCount: %d servers. Raise the maximum, send less, or turn new clients away with envoy.rate_limiter.prometheus_based." $threshold (int .Values.keda.maxReplicaCount))) }}
-{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetTooSmall" "for" (printf "%ds" $budget) "severity" "warning"
-  "expr" (printf "clamp(ceil(supersonic:needed_replicas{%s} / %s), %d, %d)\n> on (release, namespace)\nsupersonic:healthy_replicas{%s}" $recorded $threshold (int .Values.keda.minReplicaCount) (int .Values.keda.maxReplicaCount) $recorded)
-  "summary" "Servers that the load needs do not become ready"
-  "description" "The load asks for {{ printf `%.3g` $value }} servers and fewer have been ready for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled (free GPUs, quota, taints), pull their image and load their models.") }}
-{{- end }}
-{{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicPodsUnschedulable" "for" "5m" "severity" "warning"
   "expr" (printf "sum(kube_pod_status_unschedulable{namespace=%s,pod=~%s}) > 0" (quote .Release.Namespace) (printf "%s-.+" (include "supersonic.names.component" (list . "triton")) | quote))
   "summary" "Triton pods cannot be scheduled"
   "description" "No node takes {{ printf `%.3g` $value }} of the Triton pods. kubectl describe pod says what they lack: GPUs, memory, a tolerated node. Needs kube-state-metrics.") }}
+{{- end -}}
+
+{{- /* The fleet is not what the load asks for. The HPA leaves a size alone that is within 10 % of it. */ -}}
+{{- define "supersonic.prometheus.sizeAlerts" -}}
+{{- $recorded := include "supersonic.prometheus.recorded" . }}
+{{- $threshold := include "supersonic.scaling.scalingThreshold" . }}
+{{- $least := ternary 0 (int .Values.keda.minReplicaCount) (include "supersonic.keda.zero" . | not | not) }}
+{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetAtMaximum" "for" "10m" "severity" "warning"
+  "expr" (printf "supersonic:occupancy_ratio{%s} > %s\nand\nsupersonic:healthy_replicas{%s} >= %d" $recorded $threshold $recorded (int .Values.keda.maxReplicaCount))
+  "summary" "The fleet is at its maximum and the load asks for more"
+  "description" (printf "The occupancy ratio is {{ printf `%%.3g` $value }}, above %s, with all of keda.maxReplicaCount: %d servers. Raise the maximum, send less, or turn new clients away with envoy.rate_limiter.prometheus_based." $threshold (int .Values.keda.maxReplicaCount))) }}
+{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetTooSmall" "for" (include "supersonic.prometheus.startupPatience" .) "severity" "warning"
+  "expr" (printf "clamp(ceil(supersonic:needed_replicas{%s} / %s / 1.1), %d, %d)\n> on (release, namespace)\nsupersonic:healthy_replicas{%s}" $recorded $threshold $least (int .Values.keda.maxReplicaCount) $recorded)
+  "summary" "Servers that the load needs do not become ready"
+  "description" "The load asks for at least {{ printf `%.3g` $value }} servers and fewer have been ready for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled (free GPUs, quota, taints), pull their image and load their models.") }}
 {{- end -}}
 
 {{- define "supersonic.prometheus.gateAlerts" -}}

@@ -1,0 +1,164 @@
+package render_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// alertValues are the values of the files of testdata/alerts that need others than watched.
+var alertValues = map[string]string{
+	"fleet-at-zero": strings.Replace(watched, "maxReplicaCount: 4", "maxReplicaCount: 4, zeroIdleReplicas: true", 1),
+}
+
+// TestAlerts runs promtool's own unit tests, the files of testdata/alerts.
+func TestAlerts(t *testing.T) {
+	files, err := filepath.Glob("testdata/alerts/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fires, quiet := map[string]bool{}, map[string]bool{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values, ok := alertValues[name]
+			if !ok {
+				values = watched
+			}
+			dir := t.TempDir()
+			write(t, dir, "rules.yml", data(t, rendered(t, values), prometheusConfigMap, "rules.yml"))
+			write(t, dir, "case.yaml", string(text))
+			promtool(t, dir, "test", "rules", "case.yaml")
+			seen(t, text, fires, quiet)
+		})
+	}
+	for _, name := range alertNames(t, watched) {
+		if !fires[name] || !quiet[name] {
+			t.Errorf("testdata/alerts: %s has a case that fires: %t, one that doesn't: %t", name, fires[name], quiet[name])
+		}
+	}
+}
+
+// alertNames are the alerts of the rendered rules, sorted.
+func alertNames(t *testing.T, values string) []string {
+	t.Helper()
+	var names []string
+	for _, r := range rulesOf(t, data(t, rendered(t, values), prometheusConfigMap, "rules.yml")) {
+		if r.Alert != "" {
+			names = append(names, strings.TrimPrefix(r.Alert, "Supersonic"))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// seen notes which alerts a file of cases expects to fire, and which not to.
+func seen(t *testing.T, text []byte, fires, quiet map[string]bool) {
+	t.Helper()
+	var file struct {
+		Tests []struct {
+			Alerts []struct {
+				Name string           `json:"alertname"`
+				Want []map[string]any `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		}
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range file.Tests {
+		for _, a := range c.Alerts {
+			if len(a.Want) > 0 {
+				fires[strings.TrimPrefix(a.Name, "Supersonic")] = true
+			} else {
+				quiet[strings.TrimPrefix(a.Name, "Supersonic")] = true
+			}
+		}
+	}
+}
+
+func TestAlertsSayWhatToDo(t *testing.T) {
+	for _, r := range rulesOf(t, data(t, rendered(t, watched), prometheusConfigMap, "rules.yml")) {
+		if r.Alert == "" {
+			continue
+		}
+		if r.For == "" || r.Labels["severity"] == "" || r.Labels["team"] != "inference" || r.Labels["release"] != "sonic" ||
+			r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			t.Errorf("%s: for %q, labels %v, annotations %v", r.Alert, r.For, r.Labels, r.Annotations)
+		}
+	}
+}
+
+// An alert is rendered only where it can go quiet: where the release has what it reads, and where its advice is not taken yet.
+func TestAlertsFollowTheValues(t *testing.T) {
+	always := []string{"PodsUnschedulable", "RequestsFail"}
+	ofEnvoy := []string{"EnvoyNotScraped", "TritonNotScraped", "WakingSlowly", "WindowTooShort"}
+	ofBuiltIn := []string{"DecoupledBackEnd", "RequestsTooShort"}
+	ofSize := []string{"FleetAtMaximum", "FleetTooSmall"}
+	ofGate := []string{"GateBlind", "GateRefusing"}
+	ownMetric := "serverLoadMetric: vector(1)\n"
+	prometheus := "prometheus: {enabled: true}\n"
+	for _, c := range []struct {
+		name, values string
+		want         [][]string
+	}{
+		{"everything", watched, [][]string{always, ofEnvoy, ofBuiltIn, ofSize, ofGate}},
+		{"neither KEDA nor the gate", prometheus, [][]string{always, ofEnvoy, ofBuiltIn}},
+		{"a metric of the user's own", watched + ownMetric, [][]string{always, ofEnvoy, ofGate}},
+		{"no Envoy", prometheus + "envoy: {enabled: false}", [][]string{always}},
+		{
+			"no Envoy, and the gate's values left on",
+			prometheus + "envoy: {enabled: false, rate_limiter: {prometheus_based: {enabled: true}}}",
+			[][]string{always},
+		},
+		{"no Envoy runs", prometheus + "keda: {enabled: true}\nenvoy: {replicas: 0}", [][]string{always}},
+		{
+			"an Envoy of the user's own",
+			prometheus + "keda: {enabled: true}\nenvoy: {enabled: false}\nserverLoadSelector: {envoy: 'app=\"edge\"'}",
+			[][]string{always, ofEnvoy, ofBuiltIn, ofSize},
+		},
+		{
+			"no durations are counted",
+			prometheus + ownMetric + "triton: {args: [tritonserver, --metrics-config=counter_latencies=false]}",
+			[][]string{always, {"EnvoyNotScraped", "WakingSlowly", "WindowTooShort"}},
+		},
+	} {
+		want := slices.Concat(c.want...)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, alertNames(t, c.values)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestStartUpAlertsWaitForTwiceTheBudget(t *testing.T) {
+	for probe, want := range map[string]string{
+		"{initialDelaySeconds: 300, periodSeconds: 10, failureThreshold: 60}": "1800s",
+		"{reset: true, periodSeconds: 10, failureThreshold: 600}":             "600s",
+		"{periodSeconds: 1, failureThreshold: 30}":                            "600s",
+	} {
+		values := watched + "triton: {startupProbe: " + probe + "}\n"
+		for _, r := range rulesOf(t, data(t, rendered(t, values), prometheusConfigMap, "rules.yml")) {
+			if (r.Alert == "SupersonicWakingSlowly" || r.Alert == "SupersonicFleetTooSmall") && r.For != want {
+				t.Errorf("startupProbe %s: %s waits for %s, want %s", probe, r.Alert, r.For, want)
+			}
+		}
+	}
+}
+
+func TestAnEnvoyThatIsNotScrapedLeavesAnOwnMetric(t *testing.T) {
+	for _, r := range rulesOf(t, data(t, rendered(t, watched+"serverLoadMetric: vector(1)\n"), prometheusConfigMap, "rules.yml")) {
+		if text := r.Annotations["description"]; r.Alert == "SupersonicEnvoyNotScraped" && (strings.Contains(text, "Both queries") || !strings.Contains(text, "serverLoadMetric")) {
+			t.Errorf("with a metric of the user's own: %s", text)
+		}
+	}
+}

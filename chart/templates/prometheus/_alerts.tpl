@@ -85,9 +85,19 @@ text that Prometheus completes).
   "description" "{{ printf `%.3g` $value }} requests a second take less than 1 ms each, which Envoy's clock, of whole milliseconds, reads as about nothing: the fleet looks idle under any traffic. Set keda.minReplicaCount to what the traffic needs, or use a metric of your own in serverLoadMetric.") }}
 {{- end -}}
 
-{{- /* Calls that get no server. */ -}}
+{{- /*
+Calls that get no server, or no answer from it. Envoy's 5xx count a call once,
+however often it was tried; those that found no server are among them, and are
+what wakes a fleet at 0.
+*/ -}}
 {{- define "supersonic.prometheus.callAlerts" -}}
+{{- $params := include "supersonic.scaling.params" . | fromJson -}}
+{{- $servers := printf "envoy_cluster_name=\"triton_grpc_service\",%s" $params.envoySelector -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
+{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicCallsFail" "for" "5m" "severity" "warning"
+  "expr" (printf "(\n  sum(rate(envoy_cluster_upstream_rq_xx{envoy_response_code_class=\"5\",%s}[5m]))\n-\n  sum(rate(envoy_cluster_upstream_cx_none_healthy{%s}[5m]))\n)\n/\nsum(rate(envoy_cluster_upstream_rq_completed{%s}[5m]))\n> 0.05" $servers $servers $servers)
+  "summary" "More than 5 % of the calls fail between Envoy and Triton"
+  "description" "{{ $value | humanizePercentage }} of the calls of the last 5 minutes got no answer from a server: they ran into their deadline, envoy.grpc_route_timeout or a full circuit breaker, or their server refused them or died. The counters envoy_cluster_upstream_rq_timeout, _rq_active_overflow, _rq_pending_overflow, _rq_pending_failure_eject and _rq_rx_reset tell which. Calls that found no server at all are not among them.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWakingSlowly" "for" (include "supersonic.prometheus.startupPatience" .) "severity" "critical"
   "expr" (printf "supersonic:calls_without_replica:rate{%s} > 0\nand\nsupersonic:healthy_replicas{%s} == 0" $recorded $recorded)
   "summary" "Calls find no server, and none becomes ready"

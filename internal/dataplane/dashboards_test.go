@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -183,6 +184,47 @@ load 1m
 			expr := strings.ReplaceAll(p.Targets[0].Expr, "$__rate_interval", "2m")
 			if got := evaluateAt(t, s, expr, time.Unix(0, 0).Add(2*time.Minute)); len(got) != 1 || got[0].F < 129.4 || got[0].F > 129.5 {
 				t.Errorf("%s is %v, want 129.4 ms", expr, got)
+			}
+		}
+	}
+}
+
+// A fleet that may be at 0 is wanted at 0 without work; work, or a call that finds no server, asks for its least size.
+func TestWantedServersOfAFleetThatMayBeAtZero(t *testing.T) {
+	const fleet = "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true, maxReplicaCount: 8, "
+	for _, c := range []struct {
+		name, keda               string
+		inFlight, serving, ready float64 // requests, requests, servers
+		without                  float64 // calls a second that find no server
+		want                     float64
+	}{
+		{"always one", "minReplicaCount: 1}", 0, 0, 1, 0, 1},
+		{"idle", "minReplicaCount: 1, zeroIdleReplicas: true}", 0, 0, 0, 0, 0},
+		{"idle, with a minimum of 0", "minReplicaCount: 0}", 0, 0, 0, 0, 0},
+		{"idle, and before its cool-down", "minReplicaCount: 3, zeroIdleReplicas: true}", 0, 0, 3, 0, 0},
+		{"called at 0", "minReplicaCount: 0}", 0, 0, 0, 2, 1},
+		{"called at 0, with a minimum of 3", "minReplicaCount: 3, zeroIdleReplicas: true}", 0, 0, 0, 2, 3},
+		{"little work", "minReplicaCount: 3, zeroIdleReplicas: true}", 1, 1, 3, 0, 3},
+		{"much work", "minReplicaCount: 0}", 8, 2, 2, 0, 4},
+		{"not enough work to wake", "minReplicaCount: 0, activationThreshold: 2}", 1, 1, 1, 0, 0},
+		{"a metric of the user's own", "minReplicaCount: 0, wakeUp: {enabled: false}}\nserverLoadMetric: vector(5)", 0, 0, 0, 0, 3},
+		{"an idle one", "minReplicaCount: 0, wakeUp: {enabled: false}}\nserverLoadMetric: vector(0)", 0, 0, 0, 0, 0},
+	} {
+		s := promqltest.LoadedStorage(t, fmt.Sprintf(`
+load 15s
+  envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"} %gx8
+  envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"} 0+%gx8
+  envoy_cluster_upstream_cx_none_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"} 0+%gx8
+  nv_inference_request_duration_us{model="m",namespace="cms",release="sonic"} 0+%gx8
+  nv_inference_queue_duration_us{model="m",namespace="cms",release="sonic"} 0x8
+`, c.ready, 15e3*c.inFlight, 15*c.without, 15e6*c.serving))
+		t.Cleanup(func() { _ = s.Close() })
+		for _, p := range renderedDashboards(t, fleet+c.keda)["default.json"] {
+			if p.Title != "Wanted servers" {
+				continue
+			}
+			if got := evaluateAt(t, s, p.Targets[0].Expr, time.Unix(120, 0)); len(got) != 1 || got[0].F != c.want {
+				t.Errorf("%s: %v servers are wanted, want %v", c.name, got, c.want)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func overview(formula map[string]string) dashboard {
 		rows: []row{
 			{"Now", []panel{
 				{title: "Servers", description: "Triton servers that Envoy routes to, over the rate interval.", unit: "short", stat: true, targets: []target{healthy}},
-				{title: "Wanted servers", description: "Needed replicas over the scaling threshold, rounded up, between the fewest and the most: what KEDA asks for.", unit: "short", stat: true, targets: []target{wanted}},
+				{title: "Wanted servers", description: "Needed replicas over the scaling threshold, rounded up, between the fewest and the most: what KEDA asks for; 0 of a fleet that may be at 0 and has no work. The HPA leaves a size alone that is within 10 % of it.", unit: "short", stat: true, targets: []target{wanted}},
 				{title: "Occupancy ratio", description: "Work in flight for each request that the fleet can serve at once: 1 means that nothing queues, 2 that requests take twice their service time.", unit: "short", stat: true, targets: []target{ratio}},
 				{title: "In flight", description: "Requests between Envoy and Triton: queued, executing, on the wire.", unit: "short", stat: true, targets: []target{inFlight}},
 				{title: "Requests", description: "Requests that Envoy sends to servers, a second.", unit: "reqps", stat: true, targets: []target{{"A", requests("envoy_cluster_upstream_rq_total"), "requests"}}},
@@ -41,7 +41,7 @@ func overview(formula map[string]string) dashboard {
 			{"What the formula saw", []panel{
 				{title: "Work", description: "L, the requests in flight, and S, the requests that Triton executes. What is between them queues or is on the wire.", unit: "short", width: 12, targets: []target{inFlight, {"servingRequests", formula["servingRequests"], "serving"}}},
 				{title: "Occupancy ratio and thresholds", description: "L over the larger of S and the servers. KEDA holds the scaling threshold; the gate, where it is on, turns new clients away above the admission threshold.", unit: "short", width: 12, targets: []target{ratio, scaling, admission}},
-				{title: "Servers, wanted and ready", description: "What KEDA asks for, what Envoy routes to, and how many servers run at all.", unit: "short", width: 12, targets: []target{wanted, healthy, {"A", fmt.Sprintf("count(nv_cpu_memory_total_bytes{%s})", of), "running"}}},
+				{title: "Servers, wanted and ready", description: "What KEDA asks for, what Envoy routes to, and how many servers run at all. The HPA leaves a size alone that is within 10 % of what KEDA asks for.", unit: "short", width: 12, targets: []target{wanted, healthy, {"A", fmt.Sprintf("count(nv_cpu_memory_total_bytes{%s})", of), "running"}}},
 				{title: "What KEDA reads", description: "The metric of the ScaledObject; divided by the scaling threshold it gives servers.", unit: "short", width: 12, targets: []target{{"scalingMetric", formula["neededReplicas"], "metric"}}},
 				{title: "Gate", description: "Guarded calls by outcome: allowed, refused above the threshold, decided while the load was unknown or the filter had a fault, held until a server was ready.", unit: "reqps", width: 12, targets: []target{{"A", fmt.Sprintf("sum by (outcome) (rate(envoy_http_lua_gate_outcome{%s}[$__rate_interval]))", of), "{{outcome}}"}}},
 				{title: "Calls that found no server", description: "Calls a second while the fleet is at 0: more than none wakes it.", unit: "reqps", width: 12, targets: []target{{"wakeUp", formula["wakeUp"], "calls"}}},
@@ -118,11 +118,13 @@ func proxy() dashboard {
 				{title: "Open connections", description: "Connections that clients hold, by Envoy pod.", unit: "short", targets: []target{{"A", fmt.Sprintf("sum by (pod) (envoy_http_downstream_cx_active{%s})", clients), "{{pod}}"}}},
 			}},
 			{"Servers", []panel{
-				{title: "Requests and failures", description: "Requests to servers, a second: all, those that could not be sent at once (breaker), those that were reset, and those that ran out of time.", unit: "reqps", width: 12, targets: []target{
+				{title: "Requests and failures", description: "Requests to servers, a second: all, those that a circuit breaker refused since too many waited or ran, those that were reset, tries whose connection was lost or not made, and those that ran out of time.", unit: "reqps", width: 12, targets: []target{
 					{"A", requests("envoy_cluster_upstream_rq_total"), "all"},
-					{"B", requests("envoy_cluster_upstream_rq_pending_overflow"), "breaker"},
-					{"C", requests("envoy_cluster_upstream_rq_rx_reset"), "reset"},
-					{"D", requests("envoy_cluster_upstream_rq_timeout"), "timeout"},
+					{"B", requests("envoy_cluster_upstream_rq_pending_overflow"), "breaker: waiting"},
+					{"C", requests("envoy_cluster_upstream_rq_active_overflow"), "breaker: running"},
+					{"D", requests("envoy_cluster_upstream_rq_rx_reset"), "reset"},
+					{"E", requests("envoy_cluster_upstream_rq_pending_failure_eject"), "connection lost"},
+					{"F", requests("envoy_cluster_upstream_rq_timeout"), "timeout"},
 				}},
 				{title: "Connections to servers", description: "Connections that are open to servers, by Envoy pod.", unit: "short", width: 12, targets: []target{{"A", fmt.Sprintf(`sum by (pod) (envoy_cluster_upstream_cx_active{envoy_cluster_name="triton_grpc_service",%s})`, of), "{{pod}}"}}},
 			}},

@@ -39,12 +39,28 @@ file's name.
 {{- $_ := set $exprs "scalingMetric" $metric -}}
 {{- $_ := set $exprs "scalingThreshold" (printf "vector(%s)" $scaling) -}}
 {{- $_ := set $exprs "admissionThreshold" (printf "vector(%s)" (include "supersonic.scaling.admissionThreshold" .)) -}}
-{{- if not .Values.keda.enabled -}}
-{{- $_ := set $exprs "wantedReplicas" (printf "vector(%d)" (int .Values.triton.replicas)) -}}
-{{- else if eq .Values.keda.metricType "Value" -}}
-{{- $_ := set $exprs "wantedReplicas" (printf "clamp(ceil((%s) * on () (%s) / %s), %d, %d)" $metric $exprs.healthyReplicas $scaling (int .Values.keda.minReplicaCount) (int .Values.keda.maxReplicaCount)) -}}
-{{- else -}}
-{{- $_ := set $exprs "wantedReplicas" (printf "clamp(ceil((%s) / %s), %d, %d)" $metric $scaling (int .Values.keda.minReplicaCount) (int .Values.keda.maxReplicaCount)) -}}
-{{- end -}}
+{{- $_ := set $exprs "wantedReplicas" (include "supersonic.grafana.wantedReplicas" (dict "root" . "metric" $metric "healthyReplicas" $exprs.healthyReplicas "wakeUp" $exprs.wakeUp)) -}}
 {{- toYaml $exprs -}}
+{{- end -}}
+
+{{- /* Servers that KEDA asks for. Takes a dict: root, and the queries metric, healthyReplicas and wakeUp. */ -}}
+{{- define "supersonic.grafana.wantedReplicas" -}}
+{{- $k := .root.Values.keda -}}
+{{- $metric := printf "(%s)" .metric -}}
+{{- if eq (include "supersonic.keda.metricType" .root) "Value" -}}
+{{- $metric = printf "(%s) * on () (%s)" .metric .healthyReplicas -}}
+{{- end -}}
+{{- /* KEDA turns a minimum of 0 into 1 for a fleet at work. */ -}}
+{{- $least := include "supersonic.keda.min" .root | int64 | max 1 -}}
+{{- $atWork := printf "clamp(ceil(%s / %s), %d, %d)" $metric (include "supersonic.scaling.scalingThreshold" .root) $least (int64 $k.maxReplicaCount) -}}
+{{- $active := printf "((%s) > bool %s)" .metric (toJson $k.activationThreshold) -}}
+{{- if not $k.enabled -}}
+vector({{ int64 .root.Values.triton.replicas }})
+{{- else if include "supersonic.keda.wakes" .root -}}
+{{ $atWork }} * on () clamp_max({{ $active }} + on () (({{ .wakeUp }}) > bool 0), 1)
+{{- else if include "supersonic.keda.zero" .root -}}
+{{ $atWork }} * on () {{ $active }}
+{{- else -}}
+{{ $atWork }}
+{{- end -}}
 {{- end -}}

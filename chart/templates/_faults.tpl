@@ -8,6 +8,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
 {{- $parts := list
   "names"
   "labels"
+  "pods"
   "scaling"
   "keda"
   "triton"

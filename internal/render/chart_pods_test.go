@@ -55,7 +55,7 @@ triton:
   initContainers: [{name: first, image: a}]
   extraContainers: [{name: beside, image: b}]
   imagePullPolicy: Always
-  resources: {limits: {cpu: 500m, memory: 1000000}, requests: {cpu: 0.5}}
+  resources: {limits: {cpu: 500m, memory: 1000000}, requests: {cpu: 0.5, memory: 1000000}}
   serviceAccount: {name: mine, automountToken: true}
   podDisruptionBudget: {enabled: true, maxUnavailable: 25%}
   service: {labels: {scrape: "true"}, annotations: {pool: private}}

@@ -169,10 +169,8 @@ which values for earlier versions carry, is left out: it asks for what is done.
 {{- /* Worker threads: the limit of CPU, rounded up, since Envoy would start one for each core of the node. */ -}}
 {{- define "supersonic.envoy.workers" -}}
 {{- $limit := dig "limits" "cpu" "" .Values.envoy.resources | toString -}}
-{{- if hasSuffix "m" $limit -}}
-{{- divf (trimSuffix "m" $limit | float64) 1000 | ceil | int64 -}}
-{{- else if $limit -}}
-{{- float64 $limit | ceil | int64 -}}
+{{- if $limit -}}
+{{- include "supersonic.pods.amount" $limit | float64 | ceil | int64 -}}
 {{- end -}}
 {{- end -}}
 

@@ -100,17 +100,8 @@ triton.podSecurityContext.runAsNonRoot: the server may run as root
 {{- end }}
 {{- $memory := get (get ($t.resources | default dict) "limits" | default dict) "memory" }}
 {{- if and $t.shmSize $memory }}
-{{- if gt (include "supersonic.triton.bytes" $t.shmSize | float64) (include "supersonic.triton.bytes" $memory | float64) }}
+{{- if gt (include "supersonic.pods.amount" $t.shmSize | float64) (include "supersonic.pods.amount" $memory | float64) }}
 triton.shmSize: {{ $t.shmSize }} is more than the memory limit of {{ $memory }}, which it counts against
 {{- end }}
 {{- end }}
-{{- end -}}
-
-{{- /* Bytes of a quantity as Kubernetes writes it. */ -}}
-{{- define "supersonic.triton.bytes" -}}
-{{- $text := toString . -}}
-{{- $factors := dict "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "m" 1e-3 "u" 1e-6 "n" 1e-9
-  "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
-{{- $suffix := regexFind "[a-zA-Z]+$" $text -}}
-{{- mulf (trimSuffix $suffix $text | float64) (get $factors $suffix | default 1) -}}
 {{- end -}}

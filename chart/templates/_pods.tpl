@@ -1,0 +1,40 @@
+{{- /* What is the same for the pods of every component. */ -}}
+
+{{- /* Faults of the components that are rendered, one a line. */ -}}
+{{- define "supersonic.pods.faults" -}}
+{{- $sections := dict "triton" .Values.triton -}}
+{{- if .Values.envoy.enabled }}{{ $_ := set $sections "envoy" .Values.envoy }}{{ end -}}
+{{- if include "supersonic.prometheus.embedded" . }}{{ $_ := set $sections "prometheus.server" .Values.prometheus.server }}{{ end -}}
+{{- if .Values.tempo.enabled }}{{ $_ := set $sections "tempo.tempo" .Values.tempo.tempo }}{{ end -}}
+{{- range $key := list "grafana" "opentelemetry-collector" "metricsCollector" -}}
+{{- $section := get $.Values $key -}}
+{{- if $section.enabled }}{{ $_ := set $sections $key $section }}{{ end -}}
+{{- end -}}
+{{- range $key, $section := $sections }}
+{{- include "supersonic.pods.resourceFaults" (list $key (get $section "resources" | default dict)) }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes a list: the key of the component, its resources. GPUs are the matter of "supersonic.triton.gpuFaults". */ -}}
+{{- define "supersonic.pods.resourceFaults" -}}
+{{- $at := printf "%s.resources" (first .) -}}
+{{- $limits := get (last .) "limits" | default dict -}}
+{{- range $name, $request := get (last .) "requests" | default dict }}
+{{- if and (hasKey $limits $name) (not (hasPrefix "nvidia.com/" $name)) }}
+{{- $limit := get $limits $name }}
+{{- $key := contains "." $name | ternary (quote $name) $name }}
+{{- if gt (include "supersonic.pods.amount" $request | float64) (include "supersonic.pods.amount" $limit | float64) }}
+{{ $at }}.requests.{{ $key }}: must be at most {{ $at }}.limits.{{ $key }}, {{ kindIs "string" $limit | ternary $limit (toJson $limit) }}, got {{ kindIs "string" $request | ternary $request (toJson $request) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* The number that a quantity as Kubernetes writes it stands for, such as 0.5 for 500m. */ -}}
+{{- define "supersonic.pods.amount" -}}
+{{- $text := toString . -}}
+{{- $factors := dict "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "m" 1e-3 "u" 1e-6 "n" 1e-9
+  "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $suffix := regexFind "[a-zA-Z]+$" $text -}}
+{{- mulf (trimSuffix $suffix $text | float64) (get $factors $suffix | default 1) -}}
+{{- end -}}

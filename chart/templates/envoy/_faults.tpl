@@ -5,8 +5,24 @@
 {{- include "supersonic.envoy.drainFaults" . }}
 {{- include "supersonic.envoy.authFaults" . }}
 {{- include "supersonic.envoy.configFaults" . }}
-{{- else if .Values.envoy.ingress.enabled }}
-envoy.ingress.enabled: must be false without envoy.enabled, since there is nothing to lead to, got true
+{{- else }}
+{{- include "supersonic.envoy.absenceFaults" .Values.envoy }}
+{{- end }}
+{{- end -}}
+
+{{- /* What asks Envoy for something while there is none. Takes the section envoy. */ -}}
+{{- define "supersonic.envoy.absenceFaults" -}}
+{{- $asked := dict
+  "auth" (list .auth.enabled "nobody asks for tokens")
+  "hold" (list .hold.enabled "no call waits")
+  "ingress" (list .ingress.enabled "there is nothing to lead to")
+  "rate_limiter.listener_level" (list .rate_limiter.listener_level.enabled "nobody counts connections")
+  "rate_limiter.prometheus_based" (list .rate_limiter.prometheus_based.enabled "nobody turns clients away")
+  "tls" (list .tls.enabled "nobody speaks TLS") -}}
+{{- range $key, $on := $asked }}
+{{- if first $on }}
+envoy.{{ $key }}.enabled: must be false without envoy.enabled, since {{ last $on }}, got true
+{{- end }}
 {{- end }}
 {{- end -}}
 

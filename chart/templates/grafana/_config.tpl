@@ -131,6 +131,7 @@ grafana.adminPassword: must be empty: put the password into a Secret and name it
 {{- if not (has $g.adminUser (list "" "admin")) }}
 grafana.adminUser: must be empty: put the name into the Secret of grafana.admin.existingSecret, got {{ quote $g.adminUser }}
 {{- end }}
+{{- include "supersonic.grafana.loginFaults" $g }}
 {{- $anonymous := index $g "grafana.ini" "auth.anonymous" }}
 {{- if not (has $anonymous.org_role (list "Viewer" "Editor")) }}
 grafana."grafana.ini"."auth.anonymous".org_role: must be Viewer or Editor, got {{ $anonymous.org_role }}
@@ -152,6 +153,28 @@ grafana.dashboardsConfigMaps.default: must be empty, since the chart makes the C
 {{- end }}
 {{- if and $g.ingress.enabled (not (or $g.ingress.hosts $g.ingress.hostName)) }}
 grafana.ingress.hosts: must name a host, got none
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Ways around the Secret, through the user's own grafana.ini. Takes the section grafana. */ -}}
+{{- define "supersonic.grafana.loginFaults" -}}
+{{- $ini := index . "grafana.ini" -}}
+{{- $instead := dict
+  "admin_user" "put the name into a Secret and name it in grafana.admin.existingSecret"
+  "admin_password" "put the password into a Secret and name it in grafana.admin.existingSecret"
+  "disable_initial_admin_creation" "grafana.admin.existingSecret alone makes an administrator" }}
+{{- range $key, $way := $instead }}
+{{- if hasKey (get $ini "security" | default dict) $key }}
+grafana."grafana.ini".security.{{ $key }}: must not be set: {{ $way }}
+{{- end }}
+{{- end }}
+{{- if not .admin.existingSecret }}
+{{- if not (dig "auth" "disable_login_form" true $ini) }}
+grafana."grafana.ini".auth.disable_login_form: must be true without grafana.admin.existingSecret, which holds the only login, got false
+{{- end }}
+{{- if dig "auth.basic" "enabled" false $ini }}
+grafana."grafana.ini"."auth.basic".enabled: must be false without grafana.admin.existingSecret, which holds the only login, got true
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -63,6 +63,9 @@ serverLoadSelector.{{ first $ }}: must not match {{ $label }}, which the queries
 {{- end -}}
 
 {{- define "supersonic.scaling.advice" -}}
+{{- if and (include "supersonic.scaling.builtIn" .) (ge (float64 .Values.serverLoadThreshold) 10.0) }}
+serverLoadThreshold: is no longer in milliseconds: {{ include "supersonic.scaling.scalingThreshold" . }} lets a request take {{ include "supersonic.scaling.scalingThreshold" . }} times as long as it is served; drop the key for the default, 2
+{{- end }}
 {{- if include "supersonic.scaling.isRead" . }}
 {{- if include "supersonic.scaling.builtIn" . }}
 {{- include "supersonic.scaling.builtInAdvice" . }}
@@ -77,9 +80,6 @@ serverAdmissionThreshold: the gate turns clients away at the load at which the f
 {{- define "supersonic.scaling.builtInAdvice" -}}
 {{- $window := include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64 -}}
 {{- $scrape := include "supersonic.prometheus.scrapeInterval" . -}}
-{{- if ge (float64 .Values.serverLoadThreshold) 10.0 }}
-serverLoadThreshold: is no longer in milliseconds: {{ include "supersonic.scaling.scalingThreshold" . }} lets a request take {{ include "supersonic.scaling.scalingThreshold" . }} times as long as it is served; drop the key for the default, 2
-{{- end }}
 {{- if not $scrape }}
 prometheus.external.scrapeInterval: is not known, so serverLoadRateInterval, {{ .Values.serverLoadRateInterval }}, is not checked: it should be at least 4 scrape intervals
 {{- else if lt $window (mul 4 (include "supersonic.scaling.milliseconds" $scrape)) }}

@@ -12,6 +12,7 @@
 {{- end -}}
 {{- range $key, $section := $sections }}
 {{- include "supersonic.pods.resourceFaults" (list $key (get $section "resources" | default dict)) }}
+{{- include "supersonic.pods.strategyFaults" (list $key (get $section "strategy" | default dict)) }}
 {{- end }}
 {{- end -}}
 
@@ -27,6 +28,22 @@
 {{ $at }}.requests.{{ $key }}: must be at most {{ $at }}.limits.{{ $key }}, {{ kindIs "string" $limit | ternary $limit (toJson $limit) }}, got {{ kindIs "string" $request | ternary $request (toJson $request) }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* A Deployment's strategy as YAML. Recreate takes no rollingUpdate, which is there by default. */ -}}
+{{- define "supersonic.pods.strategy" -}}
+{{- eq (get . "type") "Recreate" | ternary (dict "type" "Recreate") . | toYaml -}}
+{{- end -}}
+
+{{- /* Takes a list: the key of the component, its strategy. */ -}}
+{{- define "supersonic.pods.strategyFaults" -}}
+{{- $rolling := get (last .) "rollingUpdate" | default dict -}}
+{{- $none := list "0" "0%" -}}
+{{- $surge := get $rolling "maxSurge" | toString -}}
+{{- $unavailable := get $rolling "maxUnavailable" | toString -}}
+{{- if and (ne (get (last .) "type") "Recreate") (has $surge $none) (has $unavailable $none) }}
+{{ first . }}.strategy.rollingUpdate: must have maxSurge or maxUnavailable above 0, or no pod is ever replaced, got {{ $surge }} and {{ $unavailable }}
 {{- end }}
 {{- end -}}
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -90,5 +91,19 @@ triton:
 	}
 	if s := object[corev1.Service](t, m, "triton/service.yaml"); s.Labels["scrape"] != "true" || s.Annotations["pool"] != "private" {
 		t.Errorf("the Service: got labels %v, annotations %v", s.Labels, s.Annotations)
+	}
+}
+
+func TestRecreateTakesNoRollingUpdate(t *testing.T) {
+	m := rendered(t, `
+envoy: {strategy: {type: Recreate}}
+triton: {strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}
+`)
+	for _, name := range []string{"envoy/deployment.yaml", "triton/deployment.yaml"} {
+		d := object[appsv1.Deployment](t, m, name)
+		want := appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+		if diff := cmp.Diff(want, d.Spec.Strategy); diff != "" {
+			t.Errorf("%s: strategy mismatch (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 {{- define "supersonic.envoy.faults" -}}
 {{- if .Values.envoy.enabled }}
 {{- include "supersonic.envoy.portFaults" . }}
+{{- include "supersonic.envoy.serviceFaults" .Values.envoy.service }}
 {{- include "supersonic.envoy.trafficFaults" . }}
 {{- include "supersonic.envoy.drainFaults" . }}
 {{- include "supersonic.envoy.authFaults" . }}
@@ -53,6 +54,28 @@ envoy.service.ports: must have an entry named grpc, got {{ keys $seen | sortAlph
 {{ last . }}: must be a port of its own, got {{ first . }}, which is that of {{ get $listening (first .) }}
 {{- end }}
 {{- $_ := set $listening (first .) (last .) }}
+{{- end }}
+{{- end -}}
+
+{{- /* What a Service of its type can't have. Takes envoy.service. */ -}}
+{{- define "supersonic.envoy.serviceFaults" -}}
+{{- $service := . -}}
+{{- if ne .type "LoadBalancer" }}
+{{- range $key := list "loadBalancerClass" "loadBalancerIP" "loadBalancerSourceRanges" }}
+{{- with get $service $key }}
+envoy.service.{{ $key }}: must be empty with envoy.service.type {{ $service.type }}, which has no load balancer, got {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if eq .type "ClusterIP" }}
+{{- with .externalTrafficPolicy }}
+envoy.service.externalTrafficPolicy: must be empty with envoy.service.type ClusterIP, which nobody outside reaches, got {{ . }}
+{{- end }}
+{{- range .ports }}
+{{- with get . "nodePort" }}
+envoy.service.ports: must have no nodePort with envoy.service.type ClusterIP, got {{ int64 . }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

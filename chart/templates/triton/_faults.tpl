@@ -1,6 +1,8 @@
 {{- /* Faults and advice of the section triton, one a line. */ -}}
 {{- define "supersonic.triton.faults" -}}
 {{- include "supersonic.triton.portFaults" . }}
+{{- include "supersonic.triton.volumeFaults" . }}
+{{- include "supersonic.triton.containerFaults" .Values.triton }}
 {{- include "supersonic.triton.repositoryFaults" .Values.triton.modelRepository }}
 {{- include "supersonic.triton.gpuFaults" . }}
 {{- $least := add .Values.triton.drain.sleepSeconds (include "supersonic.triton.exitTimeout" .) }}
@@ -20,9 +22,60 @@ triton.service.ports: must hold a port named {{ $name }}, got {{ join ", " $name
 {{- if ne (len $names) (len (uniq $names)) }}
 triton.service.ports: must have each name once, got {{ join ", " $names }}
 {{- end }}
+{{- $taken := list }}
+{{- range .Values.triton.service.ports }}
+{{- $port := printf "%d/%s" (int64 .port) (get . "protocol" | default "TCP") }}
+{{- if has $port $taken }}
+triton.service.ports: must have each port once, got {{ $port }} twice
+{{- end }}
+{{- $taken = append $taken $port }}
+{{- with get . "nodePort" }}
+triton.service.ports: must have no nodePort, since the Service is headless, got {{ int64 . }}
+{{- end }}
+{{- end }}
 {{- $probed := .Values.triton.startupProbe.httpGet.port }}
 {{- if and (kindIs "string" $probed) (not (has $probed $names)) }}
 triton.startupProbe.httpGet.port: must be a number, or a name in triton.service.ports, got {{ quote $probed }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.triton.volumeFaults" -}}
+{{- $volumes := list -}}
+{{- range include "supersonic.triton.volumes" . | fromYamlArray }}
+{{- if has .name $volumes }}
+triton.extraVolumes: must each have a name that no other volume of the pod has, got {{ quote .name }}
+{{- end }}
+{{- $volumes = append $volumes .name }}
+{{- end }}
+{{- $paths := list -}}
+{{- range include "supersonic.triton.volumeMounts" . | fromYamlArray }}
+{{- $path := get . "mountPath" }}
+{{- if not (has .name $volumes) }}
+triton.extraVolumeMounts: must name a volume of triton.extraVolumes, got {{ quote .name }}
+{{- end }}
+{{- if has $path $paths }}
+triton.extraVolumeMounts: must each have a mountPath that no other mount has, got {{ quote $path }}
+{{- end }}
+{{- $paths = append $paths $path }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes the section triton. */ -}}
+{{- define "supersonic.triton.containerFaults" -}}
+{{- $section := . -}}
+{{- $names := list "triton-server" -}}
+{{- range $key := list "initContainers" "extraContainers" }}
+{{- range get $section $key | default list }}
+{{- if has .name $names }}
+triton.{{ $key }}: must each have a name that no other container of the pod has, got {{ quote .name }}
+{{- end }}
+{{- $names = append $names .name }}
+{{- range get . "ports" | default list }}
+{{- if eq (get . "name" | toString) "metrics" }}
+triton.{{ $key }}: must leave the port name metrics to the server, or Prometheus scrapes both, got containerPort {{ get . "containerPort" }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

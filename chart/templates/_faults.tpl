@@ -17,6 +17,7 @@ the form `key: what must be, got value`. What is only worth saying goes into
   "envoy"
   "gate"
   "grafana"
+  "tempo"
   "otel"
   "collector"
 -}}

@@ -7,4 +7,8 @@ metricsCollector.ingress.enabled: needs metricsCollector.enabled
 metricsCollector.ingress.hostName: must name a host, got none
 {{- end }}
 {{- end }}
+{{- /* Beside an empty alternative, whatever is a regular expression matches nothing. */ -}}
+{{- if and $collector.enabled (not (regexMatch (printf "|%s" $collector.metricNames) "")) }}
+metricsCollector.metricNames: must be a regular expression, got {{ quote $collector.metricNames }}
+{{- end }}
 {{- end -}}

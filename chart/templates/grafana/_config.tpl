@@ -132,6 +132,7 @@ grafana.adminPassword: must be empty: put the password into a Secret and name it
 grafana.adminUser: must be empty: put the name into the Secret of grafana.admin.existingSecret, got {{ quote $g.adminUser }}
 {{- end }}
 {{- include "supersonic.grafana.loginFaults" $g }}
+{{- include "supersonic.prometheus.claimFaults" (list "grafana.persistence" $g.persistence) }}
 {{- $anonymous := index $g "grafana.ini" "auth.anonymous" }}
 {{- if not (has $anonymous.org_role (list "Viewer" "Editor")) }}
 grafana."grafana.ini"."auth.anonymous".org_role: must be Viewer or Editor, got {{ $anonymous.org_role }}

@@ -2,6 +2,7 @@
 {{- define "supersonic.prometheus.faults" -}}
 {{- include "supersonic.prometheus.rulesFaults" . }}
 {{- include "supersonic.prometheus.monitorFaults" . }}
+{{- include "supersonic.prometheus.durationFaults" . }}
 {{- if .Values.prometheus.external.enabled }}
 {{- include "supersonic.prometheus.externalFaults" . }}
 {{- else if .Values.prometheus.enabled }}
@@ -36,6 +37,21 @@ prometheus.podMonitors.scrapeTimeout: must be at most the interval, {{ $m.interv
 {{- end }}
 {{- if and $m.enabled .Values.prometheus.external.scrapeInterval $m.interval (ne $m.interval .Values.prometheus.external.scrapeInterval) }}
 prometheus.podMonitors.interval: must be prometheus.external.scrapeInterval, {{ .Values.prometheus.external.scrapeInterval }}, or empty, got {{ $m.interval }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.durationFaults" -}}
+{{- $p := .Values.prometheus -}}
+{{- $durations := dict -}}
+{{- if include "supersonic.prometheus.embedded" . -}}
+{{- $durations = dict "server.global.scrape_interval" $p.server.global.scrape_interval "server.global.evaluation_interval" $p.server.global.evaluation_interval "server.retention" $p.server.retention -}}
+{{- end -}}
+{{- if $p.external.enabled }}{{ $_ := set $durations "external.scrapeInterval" $p.external.scrapeInterval }}{{ end -}}
+{{- if $p.podMonitors.enabled }}{{ $durations = merge $durations (dict "podMonitors.interval" $p.podMonitors.interval "podMonitors.scrapeTimeout" $p.podMonitors.scrapeTimeout) }}{{ end -}}
+{{- range $key, $duration := $durations }}
+{{- if and $duration (eq (include "supersonic.scaling.milliseconds" $duration) "0") }}
+prometheus.{{ $key }}: must be longer than 0, got {{ $duration }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -108,8 +124,31 @@ prometheus.serviceAccounts.server.name: must be empty, since the chart makes the
 {{- if not (has $p.server.configMapOverrideName (list "" "prometheus-config")) }}
 prometheus.server.configMapOverrideName: must be empty, since the chart makes the configuration, got {{ quote $p.server.configMapOverrideName }}
 {{- end }}
+{{- include "supersonic.prometheus.storageFaults" $p.server }}
 {{- if and $p.server.ingress.enabled (not (or $p.server.ingress.hosts $p.server.ingress.hostName)) }}
 prometheus.server.ingress.hosts: must name a host, got none
+{{- end }}
+{{- end -}}
+
+{{- /* Takes prometheus.server. */ -}}
+{{- define "supersonic.prometheus.storageFaults" -}}
+{{- include "supersonic.prometheus.claimFaults" (list "prometheus.server.persistentVolume" .persistentVolume) }}
+{{- $key := ternary "persistentVolume.size" "emptyDir.sizeLimit" .persistentVolume.enabled -}}
+{{- $size := ternary .persistentVolume.size .emptyDir.sizeLimit .persistentVolume.enabled | toString -}}
+{{- $isKnown := and $size (not (and .persistentVolume.enabled .persistentVolume.existingClaim)) -}}
+{{- if and .retentionSize $isKnown }}
+{{- /* Prometheus' GB is Kubernetes' Gi. */ -}}
+{{- $kept := regexReplaceAll "([A-Z])$" (trimSuffix "B" .retentionSize) "${1}i" }}
+{{- if ge (include "supersonic.pods.amount" $kept | float64) (include "supersonic.pods.amount" $size | float64) }}
+prometheus.server.retentionSize: must be less than prometheus.server.{{ $key }}, {{ $size }}, or the volume is full first, got {{ .retentionSize }}, which is {{ $kept }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes a list: the key of the volume, the volume. */ -}}
+{{- define "supersonic.prometheus.claimFaults" -}}
+{{- if and (last .).existingClaim (not (last .).enabled) }}
+{{ first . }}.enabled: must be true with {{ first . }}.existingClaim, got false
 {{- end }}
 {{- end -}}
 

@@ -41,6 +41,13 @@ overrides:
 {{- end }}
 {{- end -}}
 
+{{- define "supersonic.tempo.faults" -}}
+{{- $retention := .Values.tempo.tempo.retention -}}
+{{- if and .Values.tempo.enabled (eq (include "supersonic.scaling.milliseconds" $retention) "0") }}
+tempo.tempo.retention: must be longer than 0, got {{ $retention }}
+{{- end }}
+{{- end -}}
+
 {{- define "supersonic.tempo.advice" -}}
 {{- $generator := .Values.tempo.tempo.metricsGenerator -}}
 {{- if and .Values.tempo.enabled $generator.enabled (not (include "supersonic.tempo.remoteWriteUrl" .)) }}

@@ -167,4 +167,12 @@ prometheus.external.tls.insecureSkipVerify: whoever stands between can answer in
 {{- if and (include "supersonic.prometheus.embedded" .) $p.server.ingress.enabled }}
 prometheus.server.ingress.enabled: Prometheus asks nobody for a password{{ if include "supersonic.prometheus.remoteWrite" . }}, and whoever reaches the host can write the series that size the fleet{{ end }}: have the Ingress ask for one
 {{- end }}
+{{- if include "supersonic.prometheus.operator" . }}
+{{- $unlabelled := list }}
+{{- if not $p.podMonitors.labels }}{{ $unlabelled = append $unlabelled "podMonitors" }}{{ end }}
+{{- if and $p.rules.enabled (not $p.rules.labels) }}{{ $unlabelled = append $unlabelled "rules" }}{{ end }}
+{{- range $unlabelled }}
+prometheus.{{ . }}.labels: is empty, so that an operator may pass them over, as that of kube-prometheus-stack does without a label release that names its own release
+{{- end }}
+{{- end }}
 {{- end -}}

@@ -182,7 +182,7 @@ envoy:
     loadBalancerIP: 192.0.2.7
     loadBalancerSourceRanges: [192.0.2.0/24]
     externalTrafficPolicy: Local
-    ports: [{name: grpc, port: 8001, targetPort: 8001, nodePort: 30001}]
+    ports: [{name: grpc, port: 8001, targetPort: 8001, nodePort: 30001, appProtocol: grpc}]
 `).Service(t)
 	if s.Labels["team"] != "physics" || s.Annotations["metallb.universe.tf/address-pool"] != "private" {
 		t.Errorf("labels %v, annotations %v", s.Labels, s.Annotations)
@@ -195,8 +195,8 @@ envoy:
 	if diff := cmp.Diff(want, s.Spec); diff != "" {
 		t.Errorf("Service (-want +got):\n%s", diff)
 	}
-	if s.Spec.Ports[0].NodePort != 30001 {
-		t.Errorf("node port: %d", s.Spec.Ports[0].NodePort)
+	if p := s.Spec.Ports[0]; p.NodePort != 30001 || p.AppProtocol == nil || *p.AppProtocol != "grpc" {
+		t.Errorf("port: got %v, want node port 30001 and application protocol grpc", p)
 	}
 }
 

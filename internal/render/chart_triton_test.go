@@ -214,11 +214,14 @@ func TestSharedMemoryOfTheServer(t *testing.T) {
 }
 
 func TestPortsOfTheServer(t *testing.T) {
-	m := rendered(t, "triton: {service: {ports: [{name: http, port: 80, targetPort: 8000}, {name: grpc, port: 81, targetPort: 8001}, {name: metrics, port: 82, targetPort: 8002, protocol: TCP}]}}")
+	m := rendered(t, "triton: {service: {ports: [{name: http, port: 80, targetPort: 8000}, {name: grpc, port: 81, targetPort: 8001, appProtocol: grpc}, {name: metrics, port: 82, targetPort: 8002, protocol: TCP}]}}")
 	_, c := triton(t, m)
 	service := object[corev1.Service](t, m, "triton/service.yaml")
 	if service.Spec.ClusterIP != corev1.ClusterIPNone {
 		t.Errorf("clusterIP is %q, want none", service.Spec.ClusterIP)
+	}
+	if p := service.Spec.Ports[1].AppProtocol; p == nil || *p != "grpc" {
+		t.Errorf("application protocol: got %v, want grpc", p)
 	}
 	for i, p := range service.Spec.Ports {
 		if p.Port != int32(80+i) || p.TargetPort.IntValue() != 8000+i || c.Ports[i].ContainerPort != int32(8000+i) || p.Name != c.Ports[i].Name {

@@ -65,16 +65,17 @@ triton.extraVolumeMounts: must each have a mountPath that no other mount has, go
 {{- $section := . -}}
 {{- $names := list "triton-server" -}}
 {{- range $key := list "initContainers" "extraContainers" }}
-{{- range get $section $key | default list }}
-{{- if has .name $names }}
-triton.{{ $key }}: must each have a name that no other container of the pod has, got {{ quote .name }}
+{{- range $i, $container := get $section $key | default list }}
+{{- if has $container.name $names }}
+triton.{{ $key }}: must each have a name that no other container of the pod has, got {{ quote $container.name }}
 {{- end }}
-{{- $names = append $names .name }}
-{{- range get . "ports" | default list }}
+{{- $names = append $names $container.name }}
+{{- range get $container "ports" | default list }}
 {{- if eq (get . "name" | toString) "metrics" }}
 triton.{{ $key }}: must leave the port name metrics to the server, or Prometheus scrapes both, got containerPort {{ get . "containerPort" }}
 {{- end }}
 {{- end }}
+{{- include "supersonic.pods.resourceFaults" (list (printf "triton.%s[%d]" $key $i) (get $container "resources" | default dict)) }}
 {{- end }}
 {{- end }}
 {{- end -}}

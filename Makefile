@@ -60,7 +60,7 @@ e2e: ## run the main scenarios in the lab
 	scripts/e2e.sh -test.timeout=25m -test.run '^Test(Install|Step|ServerTakesEveryValuesFile)$$'
 
 e2e-all: ## run every scenario in the lab
-	scripts/e2e.sh
+	scripts/e2e.sh -test.timeout=2h
 
 ab: lab ## compare ways to size the fleet, about an hour; AB=all for every load
 	$(lab) ab

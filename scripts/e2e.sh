@@ -15,5 +15,5 @@ if ((status == 3)); then
 elif ((status)); then
   exit "$status"
 fi
-go tool -modfile=../tools.mod gotestsum --format testname --post-run-command ../count.sh --raw-command -- \
+go tool -modfile=../tools.mod gotestsum --format standard-verbose --post-run-command ../count.sh --raw-command -- \
   go tool test2json -t -p e2e ../../bin/lab e2e -test.v=test2json "$@"

@@ -18,7 +18,7 @@ type Measures struct {
 	Failed         float64
 	P50, P90, P99  float64 // seconds
 	Changes        float64 // of the wanted size
-	Overshoot      float64 // servers above the last size
+	Overshoot      float64 // servers above the ideal size
 	Steady         float64 // seconds that the last size was kept, until the end
 }
 
@@ -36,10 +36,16 @@ func Measure(o Outcome) Measures {
 	}
 	if n := len(changes); n > 0 {
 		m.Changes = float64(n - 1)
-		m.Overshoot = float64(slices.Max(changes) - changes[n-1])
+		m.Overshoot = max(0, float64(slices.Max(changes))-float64(ideal(o.Load)))
 	}
 	m.Steady = (end - lastChange(o.Course)).Seconds()
 	return m
+}
+
+// ideal size for a load.
+func ideal(load string) int {
+	i := slices.IndexFunc(Loads, func(l Load) bool { return l.Name == load })
+	return Loads[i].Ideal
 }
 
 // lastChange of the wanted size.

@@ -64,11 +64,11 @@ var both = []string{"fast", "slow"}
 // Loads: the first is what is run by default.
 var Loads = []Load{
 	{
-		"step-16", "16 synchronous clients on two models, from nothing", 4,
+		"step-16", "16 synchronous clients on two models, from a fleet of one", 4,
 		[]Phase{{Lasts: 4 * time.Minute, Clients: 16, Models: both}},
 	},
 	{
-		"step-30", "30 synchronous clients on two models, from nothing", 8,
+		"step-30", "30 synchronous clients on two models, from a fleet of one", 8,
 		[]Phase{{Lasts: 4 * time.Minute, Clients: 30, Models: both}},
 	},
 	{

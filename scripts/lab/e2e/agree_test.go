@@ -2,10 +2,9 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -49,6 +48,16 @@ func (f fleet) agree(replicas float64, runs ...*load.Run) {
 	})
 }
 
+// needed is what KEDA reads.
+func (f fleet) needed() float64 {
+	f.t.Helper()
+	query, _, err := f.rendered(f.t.Context())
+	must(f.t, err)
+	number, err := f.promtool(f.t.Context(), query)
+	must(f.t, err)
+	return number
+}
+
 func far(got, want float64) bool { return math.Abs(got-want) > tolerance*want }
 
 // bookkeeping is the mean number of requests in flight over the last minute, and
@@ -67,34 +76,24 @@ func bookkeeping(runs []*load.Run) (inFlight, serving float64) {
 	return inFlight, serving
 }
 
-// rendered are the query that KEDA asks, and the ratio that Prometheus records.
+// gateQuery is the query in the gate's table, a long literal of Lua.
+var gateQuery = regexp.MustCompile(`(?s)\n\s+query = \[=*\[\n(.*?)\]=*\],\n`)
+
+// rendered are the queries that KEDA and the gate ask.
 func (f fleet) rendered(ctx context.Context) (needed, ratio string, err error) {
 	needed, err = lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", "scaledobjects.keda.sh", "-o",
 		`jsonpath={.items[0].spec.triggers[?(@.name=="load")].metadata.query}`)
 	if err != nil {
 		return "", "", err
 	}
-	address, err := f.Address(ctx, f.Name+"-prometheus-server", "http")
+	gate, err := lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", "configmap", f.Name+"-lua-config", "-o",
+		`jsonpath={.data.gate\.yaml}`)
 	if err != nil {
 		return "", "", err
 	}
-	resp, err := http.Get("http://" + address + "/api/v1/rules?rule_name[]=supersonic:occupancy_ratio")
-	if err != nil {
-		return "", "", err
+	found := gateQuery.FindStringSubmatch(gate)
+	if found == nil {
+		return "", "", fmt.Errorf("%s-lua-config: gate.yaml has no query", f.Name)
 	}
-	defer resp.Body.Close()
-	var answer struct {
-		Data struct {
-			Groups []struct{ Rules []struct{ Query string } }
-		}
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		return "", "", err
-	}
-	for _, g := range answer.Data.Groups {
-		for _, r := range g.Rules {
-			return needed, r.Query, nil
-		}
-	}
-	return "", "", fmt.Errorf("Prometheus has no rule supersonic:occupancy_ratio")
+	return needed, found[1], nil
 }

@@ -18,6 +18,10 @@ func TestInstall(t *testing.T) {
 	t.Logf("from install to the first answer: %s", time.Since(begin).Round(time.Second))
 
 	f.healthy(time.Minute)
+	if _, err := lab.Kubectl(t.Context(), "", "--namespace", f.Namespace, "run", "root", "--image=root", "--privileged",
+		"--dry-run=server"); err == nil || !strings.Contains(err.Error(), "PodSecurity") {
+		t.Errorf("a privileged pod in the namespace: %v, want a refusal by Pod Security", err)
+	}
 	if out, err := lab.Helm(t.Context(), "test", f.Name, "--namespace", f.Namespace, "--timeout", "2m"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,18 +16,20 @@ import (
 )
 
 // Parts of the whole fail while sixteen clients are at work. The fleet keeps its
-// size and the clients lose no request, but for those that a killed server had.
+// size, the clients lose no request but those that a killed server had, and the
+// gate, which is to be closed while it knows nothing, follows that choice.
 func TestOutages(t *testing.T) {
+	const gate = "envoy.rate_limiter.prometheus_based."
 	f := install(t, "outage", "--set", "keda.scaleDown.stabilizationWindowSeconds=120",
-		"--set", "envoy.rate_limiter.prometheus_based.enabled=true", "--set", "serverAdmissionThreshold=50")
+		"--set", gate+"enabled=true", "--set", gate+"unknownLoad=closed", "--set", "serverAdmissionThreshold=50")
 	f.firstAnswer(time.Minute)
 	for _, o := range []outage{
-		{"prometheus-gone", 2 * time.Minute, 0, f.scalePrometheus(0), f.scalePrometheus(1)},
-		{"envoy-not-scraped", 2 * time.Minute, 0, f.scrapeEnvoy(false), f.scrapeEnvoy(true)},
-		{"keda-restarted", 0, 0, restart("keda", "deployment/keda-operator"), nothing},
-		{"envoy-restarted", 0, 0, restart(f.Namespace, "deployment/sonic-envoy"), nothing},
-		{"triton-killed", 0, 16, f.killServer, nothing},
-		{"api-server-gone", time.Minute, 0, stop("kube-apiserver"), start("kube-apiserver")},
+		{"prometheus-gone", 2 * time.Minute, 0, codes.ResourceExhausted, f.scalePrometheus(0), f.scalePrometheus(1)},
+		{"envoy-not-scraped", 2 * time.Minute, 0, codes.ResourceExhausted, f.scrapeEnvoy(false), f.scrapeEnvoy(true)},
+		{"keda-restarted", 0, 0, codes.OK, restart("keda", "deployment/keda-operator"), nothing},
+		{"envoy-restarted", 0, 0, codes.OK, restart(f.Namespace, "deployment/sonic-envoy"), nothing},
+		{"triton-killed", 0, 16, codes.OK, f.killServer, nothing},
+		{"api-server-gone", time.Minute, 0, codes.OK, stop("kube-apiserver"), start("kube-apiserver")},
 	} {
 		t.Run(o.name, func(t *testing.T) { o.run(fleet{Release: f.Release, t: t}) })
 	}
@@ -36,7 +39,8 @@ func TestOutages(t *testing.T) {
 type outage struct {
 	name    string
 	lasts   time.Duration
-	mayFail int // requests that go down with the part
+	mayFail int // requests that go down with the part: at most one of each client
+	gate    codes.Code
 	begin   func(context.Context) error
 	end     func(context.Context) error
 }
@@ -51,23 +55,22 @@ func (o outage) run(f fleet) {
 		return nil
 	})
 	size, before := sizes.Last().Wanted, len(sizes.Course())
+	f.awaitIndex(time.Minute, codes.OK)
 
+	ended := sync.OnceValue(func() error { return o.end(context.WithoutCancel(f.t.Context())) })
+	f.t.Cleanup(func() {
+		if f.t.Failed() {
+			f.t.Logf("the state of %s:\n%s", f.Namespace, lab.State(context.Background(), f.Namespace))
+		}
+		must(f.t, ended())
+	})
 	must(f.t, o.begin(f.t.Context()))
 	during, cancel := context.WithTimeout(f.t.Context(), o.lasts)
 	<-during.Done() // The outage itself.
 	cancel()
-	if o.name == "prometheus-gone" {
-		f.awaitIndex(5*time.Second, codes.OK) // The gate is open while it knows nothing.
-	}
-	must(f.t, o.end(f.t.Context()))
-	ended := sizes.Since()
-	f.await(4*time.Minute, "a fleet that is read again and stays", func(ctx context.Context) error {
-		// Long enough for what the outage has set off to show.
-		if s := sizes.Last(); sizes.Since()-ended < 75*time.Second || sizes.Steady() < 45*time.Second {
-			return fmt.Errorf("%d wanted, %d ready, steady for %s", s.Wanted, s.Ready, sizes.Steady())
-		}
-		return f.read(ctx)
-	})
+	f.indexEndsWith(o.gate)
+	must(f.t, ended())
+	o.resumes(f, sizes)
 	for _, s := range sizes.Stop()[before:] {
 		if s.Wanted < size || s.Wanted > size+1 {
 			f.t.Errorf("the fleet of %d changed: %s", size, cluster.Describe(sizes.Course()[before-1:]))
@@ -81,14 +84,37 @@ func (o outage) run(f fleet) {
 	}
 }
 
-// read says whether KEDA reads the metric and the HPA goes by it.
+// resumes waits until everything goes on as before.
+func (o outage) resumes(f fleet, sizes *cluster.Sizes) {
+	f.t.Helper()
+	ended := sizes.Since()
+	f.await(4*time.Minute, "a fleet that is read again and stays", func(ctx context.Context) error {
+		// Long enough for what the outage has set off to show.
+		if s := sizes.Last(); sizes.Since()-ended < 75*time.Second || sizes.Steady() < 45*time.Second {
+			return fmt.Errorf("%d wanted, %d ready, steady for %s", s.Wanted, s.Ready, sizes.Steady())
+		}
+		return f.read(ctx)
+	})
+	f.awaitIndex(time.Minute, codes.OK)
+}
+
+// read says whether KEDA reads the metric, and not its fallback, and the HPA
+// goes by it.
 func (f fleet) read(ctx context.Context) error {
-	out, err := lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", "hpa", "-o",
-		`jsonpath={.items[*].status.conditions[?(@.type=="ScalingActive")].status}`)
-	if err == nil && out != "True" {
-		err = fmt.Errorf("the HPA's condition ScalingActive is %q", out)
+	for _, c := range []struct{ kind, condition, want string }{
+		{"hpa", "ScalingActive", "True"},
+		{"scaledobjects.keda.sh", "Fallback", "False"},
+	} {
+		out, err := lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", c.kind, "-o",
+			fmt.Sprintf(`jsonpath={.items[*].status.conditions[?(@.type==%q)].status}`, c.condition))
+		if err != nil {
+			return err
+		}
+		if out != c.want {
+			return fmt.Errorf("%s: the condition %s is %q, want %s", c.kind, c.condition, out, c.want)
+		}
 	}
-	return err
+	return nil
 }
 
 func nothing(context.Context) error { return nil }

@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 // that stay lose no request. The gate's and KEDA's queries say what the clients
 // saw.
 func TestStep(t *testing.T) {
-	f := install(t, "step")
+	f := install(t, "step", "--set", "envoy.rate_limiter.prometheus_based.enabled=true", "--set", "serverAdmissionThreshold=50")
 	f.firstAnswer(time.Minute)
 	sizes := f.WatchSizes(t.Context())
 	few := f.clients(2, "fast", "slow")
@@ -36,13 +38,23 @@ func TestStep(t *testing.T) {
 	if final < 4 || final > 6 {
 		t.Errorf("the fleet settles at %d servers, want 4 to 6", final)
 	}
-	if over := slices.Max(changes) - final; over > 1 {
-		t.Errorf("the fleet overshoots by %d servers, want at most 1", over)
-	}
 	f.agree(float64(final), few, many)
+	answer := int32(math.Ceil(f.needed() / 2))
+	t.Logf("the answer: %d servers", answer)
+	if over := slices.Max(changes) - answer; over > 1 {
+		t.Errorf("the fleet goes over its answer by %d servers, want at most 1", over)
+	}
 
 	noneFailed(t, "clients that leave", many.Stop())
 	f.awaitSize(sizes, 5*time.Minute, 1)
+	f.await(time.Minute, "the end of every drain", func(ctx context.Context) error {
+		out, err := lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", "pods",
+			"-l", "app.kubernetes.io/component=triton", "-o", "name")
+		if n := len(strings.Fields(out)); err == nil && n != 1 {
+			err = fmt.Errorf("%d servers are there still", n)
+		}
+		return err
+	})
 	noneFailed(t, "clients that stay", few.Stop())
 	t.Logf("down: %s", cluster.Describe(sizes.Stop()))
 	f.noRestarts()

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
@@ -27,12 +29,17 @@ func TestFromZero(t *testing.T) {
 	f.awaitNothing(sizes, client)
 	begin, refused := time.Now(), 0
 	f.await(2*time.Minute, "an answer from a fleet that was at 0", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
 		err := client.Infer(ctx, "fast")
-		if err != nil {
+		if status.Code(err) == codes.Unavailable {
 			refused++
 		}
 		return err
 	})
+	if refused == 0 {
+		t.Error("no call was refused with UNAVAILABLE while no server was there")
+	}
 	t.Logf("first answer %s after the first call, %d calls refused before", time.Since(begin).Round(time.Millisecond), refused)
 	f.awaitSize(sizes, time.Minute, 1)
 	f.awaitNothing(sizes, client)
@@ -78,7 +85,11 @@ func (f fleet) awaitNothing(sizes *cluster.Sizes, client *load.Client) {
 // A cap above what the node can hold: servers that cannot be scheduled do not
 // raise the number that is asked for.
 func TestUnschedulablePods(t *testing.T) {
-	f := install(t, "cap", "--set", "keda.maxReplicaCount=40", "--set", "triton.resources.requests.cpu=600m")
+	nodes, err := lab.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	third := nodes.Items[0].Status.Allocatable.Cpu().MilliValue() / 3
+	f := install(t, "cap", "--set", "keda.maxReplicaCount=40", "--set", fmt.Sprintf("triton.resources.requests.cpu=%dm", third),
+		"--set", fmt.Sprintf("triton.resources.limits.cpu=%dm", max(1000, third)))
 	f.firstAnswer(time.Minute)
 	sizes := f.WatchSizes(t.Context())
 	run := f.clients(16, "fast", "slow")

@@ -91,7 +91,8 @@ func (d Dir) Command(ctx context.Context, name string, args ...string) *exec.Cmd
 	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
 	cmd.Env = append(os.Environ(), d.env()...)
 	cmd.Env = append(cmd.Env,
-		"KUBECONFIG="+d.Kubeconfig(), "LAB="+string(d),
+		"KUBECONFIG="+d.Kubeconfig(), "LAB="+string(d), "KUBECACHEDIR="+d.Run("cache", "kubectl"),
+		"HELM_CACHE_HOME="+d.Run("cache", "helm"), "HELM_CONFIG_HOME="+d.Run("cache", "helm"), "HELM_DATA_HOME="+d.Run("cache", "helm"),
 		"PATH="+d.Bin("")+":"+d.Host()+"/usr/bin:"+d.Host()+"/bin:"+os.Getenv("PATH"))
 	return cmd
 }

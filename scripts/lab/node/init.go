@@ -101,6 +101,9 @@ func mounts(d Dir) error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
+	if err := shieldKernel(d); err != nil {
+		return err
+	}
 	if err := mountCgroups(); err != nil {
 		return err
 	}
@@ -124,6 +127,33 @@ func mounts(d Dir) error {
 		return fmt.Errorf("shared mounts: %w", err)
 	}
 	return unix.Sethostname([]byte("lab"))
+}
+
+// kernelSettings are what the kubelet sets for the whole machine.
+var kernelSettings = []string{
+	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys",
+	"kernel/keys/root_maxbytes",
+}
+
+// shieldKernel lets the node write these into files of its own.
+func shieldKernel(d Dir) error {
+	for _, name := range kernelSettings {
+		setting, file := filepath.Join("/proc/sys", name), d.Run("kernel", filepath.Base(name))
+		value, err := os.ReadFile(setting)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, value, 0o644); err != nil {
+			return err
+		}
+		if err := unix.Mount(file, setting, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("shield of %s: %w", setting, err)
+		}
+	}
+	return nil
 }
 
 // network brings the loopback up with the node's address, and forwards.

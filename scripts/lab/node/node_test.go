@@ -53,8 +53,17 @@ func machine(t *testing.T) map[string]string {
 		}
 		groups = append(groups, found...)
 	}
+	kernel := ""
+	for _, name := range kernelSettings {
+		value, err := os.ReadFile(filepath.Join("/proc/sys", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernel += name + "=" + string(value)
+	}
 	return map[string]string{
-		"links": strings.Join(names, " "), "mounts": string(mounts), "groups": strings.Join(groups, " "),
+		"kernel": kernel,
+		"links":  strings.Join(names, " "), "mounts": string(mounts), "groups": strings.Join(groups, " "),
 	}
 }
 
@@ -70,7 +79,7 @@ func TestNodeLeavesNothing(t *testing.T) {
 	if err := first(ctx, d); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.start(ctx, "sleeper", "/bin/sleep", "1000"); err != nil {
+	if err := d.start(ctx, "sleeper", "/bin/sh", "-c", "echo 77 > /proc/sys/kernel/panic && exec sleep 1000"); err != nil {
 		t.Fatal(err)
 	}
 	s, err := readState(d)

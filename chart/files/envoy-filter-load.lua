@@ -70,7 +70,7 @@ end
 -- answers of its successor.
 local function age_of(handle, name)
   local time = get(handle, name)
-  if (time < first.ms or time == first[name]) and get(handle, "asked_id") ~= our_id then
+  if (not first or time < first.ms or time == first[name]) and get(handle, "asked_id") ~= our_id then
     return math.huge
   end
   return handle:timestamp() - time
@@ -99,20 +99,28 @@ local function short(number)
   return (string.format("%.3f", number):gsub("0+$", ""):gsub("%.$", ""))
 end
 
--- The outcome of a call, and what to tell its client if it is refused.
-local function judge_load(handle)
-  local seen = await(handle, look_at_load, handle:timestamp() + load.timeout_ms + SLACK_MS, load.timeout_ms)
-  local last = config.unknown == "last" and math.abs(age_of(handle, "at_ms")) <= load.last_known_ms
-  if seen ~= "known" and not last then
-    if config.unknown == "closed" then
-      return "unknown_refused", "the server load is unknown, try again later"
-    end
-    return "unknown_allowed"
-  end
+-- Whether a load that is not known any more still counts.
+local function last_counts(handle)
+  return config.unknown == "last" and math.abs(age_of(handle, "at_ms")) <= load.last_known_ms
+end
+
+-- The outcome of a call by the load that was read last, and what to tell its client if it is refused.
+local function judge_last(handle)
   local ppm = get(handle, "refuse_ppm")
   if ppm == 0 or math.random() * CERTAIN >= ppm then
     return "allowed"
   end
   local value, threshold = short(get(handle, "load_milli") / 1000), short(load.threshold)
   return "refused", string.format("server load %s is above %s, try again later", value, threshold)
+end
+
+-- The outcome of a call, and what to tell its client if it is refused.
+local function judge_load(handle)
+  local seen = await(handle, look_at_load, handle:timestamp() + load.timeout_ms + SLACK_MS, load.timeout_ms)
+  if seen == "known" or last_counts(handle) then
+    return judge_last(handle)
+  elseif config.unknown == "closed" then
+    return "unknown_refused", "the server load is unknown, try again later"
+  end
+  return "unknown_allowed"
 end

@@ -151,12 +151,25 @@ local function judge(handle)
   return outcome
 end
 
-local function log_fault(handle, fault)
+-- The same after a fault of this script, which is treated like an unknown load.
+local function judge_fault(handle, fault)
   local now = handle:timestamp()
   if math.abs(now - logged_ms) >= FAULT_LOG_MS then
     logged_ms = now
     handle:logErr("gate: " .. tostring(fault))
   end
+  if config.unknown == "closed" then
+    return "fault_refused", config.status, "the admission gate has a fault"
+  end
+  local ok, outcome, message = pcall(function()
+    if last_counts(handle) then
+      return judge_last(handle)
+    end
+  end)
+  if ok and outcome == "refused" then
+    return "fault_refused", config.status, message
+  end
+  return "fault_allowed"
 end
 
 -- Envoy makes trailers of this for gRPC calls, with the body as the message.
@@ -185,7 +198,7 @@ end
 
 function envoy_on_request(handle)
   if not stats_exist then
-    touch_stats(handle)
+    pcall(touch_stats, handle)
   end
   local path = handle:headers():get(":path")
   local work = path and INTERNAL[path]
@@ -197,13 +210,9 @@ function envoy_on_request(handle)
   end
   local ok, outcome, code, message = pcall(judge, handle)
   if not ok then
-    log_fault(handle, outcome)
-    outcome = "fault_allowed"
-    if config.unknown == "closed" then
-      outcome, code, message = "fault_refused", config.status, "the admission gate has a fault"
-    end
+    outcome, code, message = judge_fault(handle, outcome)
   end
-  count(handle, "outcome." .. outcome)
+  pcall(count, handle, "outcome." .. outcome)
   if message then
     refuse(handle, code, message)
   end

@@ -93,6 +93,26 @@ func TestFaultOfTheScript(t *testing.T) {
 	}
 }
 
+// With unknownLoad last, the last load decides in place of a script that has a fault.
+func TestLastLoadAfterAFaultOfTheScript(t *testing.T) {
+	settings := luatest.Defaults(t).With("limiter.unknownLoad", "last")
+	for _, c := range []struct {
+		load    string
+		afterMS float64
+		want    string
+	}{{"5", 1000, "fault_refused"}, {"1", 1000, "fault_allowed"}, {"5", 61000, "fault_allowed"}} {
+		first, p := gate(t, settings)
+		p.load = c.load
+		refused(t, first)
+		broken := replace(t, first, p, settings.With("filterText", strings.Replace(settings["filterText"].(string),
+			"local function judge(handle)\n", "local function judge(handle)\n  local broken = nil .. 1\n", 1)))
+		broken.NowMS += c.afterMS
+		if got := refused(t, broken); got != (c.want == "fault_refused") || broken.Counters["outcome."+c.want] != 1 {
+			t.Errorf("load %s, %v ms before: refused %v, counted %v, want %s", c.load, c.afterMS, got, broken.Counted(), c.want)
+		}
+	}
+}
+
 // Every counter exists from the first call on, whatever it is.
 func TestCountersAreExportedFromTheStart(t *testing.T) {
 	f, _ := gate(t, luatest.Defaults(t))

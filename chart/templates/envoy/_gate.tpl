@@ -243,7 +243,7 @@ again when the mounted ConfigMap changes, without a restart.
 {{ include "supersonic.gate.internalCluster" (dict "name" "gate_wait_spare" "listener" "gate_wait" "limit" .hold.maxCalls) }}
 {{- if .limiter.enabled }}
 - name: prometheus_cluster
-  connect_timeout: {{ include "supersonic.gate.milliseconds" .limiter.timeoutSeconds | float64 | mulf 0.001 }}s
+  connect_timeout: 5s # a query has its own, which changes without a restart
   circuit_breakers:
     thresholds:
     - {max_connections: 4, max_pending_requests: 4, max_requests: 4, max_retries: 0}

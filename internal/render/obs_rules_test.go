@@ -11,7 +11,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/tools"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
@@ -111,28 +110,34 @@ serverLoadExcludeModels: [pipeline]
 	}
 }
 
-func TestGateReadsTheRecordWhereAsked(t *testing.T) {
-	m := rendered(t, watched+"serverLoadThreshold: 1.5\n")
-	direct, err := m.GateQuery()
+func TestGateReadsTheRecordWhereItIs(t *testing.T) {
+	query, err := promql.OccupancyRatio(promql.ForRelease("sonic", "cms"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := promql.OccupancyRatio(promql.ForRelease("sonic", "cms"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := promql.Parse(direct); err != nil || !got.Equal(want) {
-		t.Errorf("the gate asks\n%s\nwant\n%s (%v)", direct, want, err)
-	}
-	vals := parsed(t, watched)
-	vals["prometheus"].(map[string]any)["rules"] = map[string]any{"gateReadsRecord": true}
-	m, err = render.Chart(loaded(t), vals, inNamespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := m.GateQuery()
-	if want := `supersonic:occupancy_ratio{namespace="cms",release="sonic"}`; err != nil || strings.TrimSpace(got) != want {
-		t.Errorf("the gate asks %q, want %q (%v)", got, want, err)
+	const record = `supersonic:occupancy_ratio{namespace="cms",release="sonic"}`
+	const gate = "envoy: {rate_limiter: {prometheus_based: {enabled: true}}}\n"
+	const operator = "external: {enabled: true, url: metrics.example.org}, podMonitors: {enabled: true}"
+	for _, c := range []struct{ name, values, want string }{
+		{"embedded", "prometheus: {enabled: true}", record},
+		{"embedded-told-not-to", "prometheus: {enabled: true, rules: {gateReadsRecord: false}}", query.String()},
+		{"embedded-without-rules", "prometheus: {enabled: true, rules: {enabled: false}}", query.String()},
+		{"external", "prometheus: {external: {enabled: true, url: metrics.example.org}}", query.String()},
+		{"operator", "prometheus: {" + operator + "}", query.String()},
+		{"operator-told-to", "prometheus: {" + operator + ", rules: {gateReadsRecord: true}}", record},
+		{"own-metric", "serverLoadMetric: sum(load)\nprometheus: {enabled: true}", "sum(load)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, err := rendered(t, gate+c.values).GateQuery()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := promql.Parse(text)
+			want, wantErr := promql.Parse(c.want)
+			if err != nil || wantErr != nil || !got.Equal(want) {
+				t.Errorf("the gate asks\n%s\nwant\n%s (%v, %v)", text, c.want, err, wantErr)
+			}
+		})
 	}
 }
 

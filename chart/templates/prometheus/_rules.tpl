@@ -15,9 +15,16 @@
 namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.instance" . | quote }}
 {{- end -}}
 
+{{- /* Where an operator's Prometheus may not take the rules, the record has to be asked for. */ -}}
+{{- define "supersonic.prometheus.gateReadsRecord" -}}
+{{- $asked := .Values.prometheus.rules.gateReadsRecord -}}
+{{- $sure := and .Values.prometheus.rules.enabled (include "supersonic.prometheus.embedded" .) (include "supersonic.scaling.builtIn" .) -}}
+{{- if ternary $sure $asked (kindIs "invalid" $asked) -}}true{{- end -}}
+{{- end -}}
+
 {{- /* What the gate asks: the query, or the recorded ratio. */ -}}
 {{- define "supersonic.prometheus.gateQuery" -}}
-{{- if .Values.prometheus.rules.gateReadsRecord -}}
+{{- if include "supersonic.prometheus.gateReadsRecord" . -}}
 supersonic:occupancy_ratio{ {{- include "supersonic.prometheus.recorded" . -}} }
 {{- else -}}
 {{- include "supersonic.scaling.occupancyRatio" . -}}

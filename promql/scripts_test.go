@@ -24,6 +24,7 @@ var queries = map[string]func(promql.Params) (promql.Query, error){
 	"SERVING":          promql.ServingRequests,
 	"HEALTHY_REPLICAS": promql.HealthyReplicas,
 	"QUEUE_LATENCY":    promql.QueueLatency,
+	"TRITON_SERIES":    promql.TritonSeries,
 }
 
 // placeholder is a word in capitals and its options: NEEDED_REPLICAS(instant, larger).

@@ -39,7 +39,11 @@ func BenchmarkChart(b *testing.B) {
 		engineTime += timed(b, alone)
 		chartTime += timed(b, ours)
 	}
-	b.ReportMetric(float64(chartTime)/float64(engineTime), "x-engine")
+	ratio := float64(chartTime) / float64(engineTime)
+	b.ReportMetric(ratio, "x-engine")
+	if ratio > 1.5 {
+		b.Errorf("a render takes %.2f times what the engine takes, want at most 1.5", ratio)
+	}
 	b.ReportMetric(float64(chartTime.Milliseconds())/float64(b.N), "ms/render")
 }
 

@@ -114,7 +114,7 @@ func TestTenThousandCallsAtOnce(t *testing.T) {
 	const connections, each = 4, 2500
 	p := Start(t, Options{})
 	p.infer(t, codes.OK)
-	p.Triton.SetDelay(5 * time.Second)
+	p.Triton.SetDelay(time.Hour)
 	ctx, cancel := context.WithTimeout(t.Context(), 4*settle)
 	defer cancel()
 	failed := make(chan string, connections*each)
@@ -129,18 +129,14 @@ func TestTenThousandCallsAtOnce(t *testing.T) {
 			})
 		}
 	}
-	most := 0.0
-	envoytest.Await(t, 4*settle, "10,000 calls at Triton", func() bool {
-		most = max(most, p.cluster(t, "upstream_rq_active", service))
-		return p.Triton.Calls(envoytest.ModelInfer) >= connections*each
+	envoytest.Await(t, 3*settle, "10,000 calls at once", func() bool {
+		return len(failed) > 0 || p.cluster(t, "upstream_rq_active", service) == connections*each
 	})
+	p.Triton.Release()
 	wait.Wait()
 	close(failed)
 	if len(failed) > 0 {
 		t.Errorf("%d of %d calls failed, the first with %s", len(failed), connections*each, <-failed)
-	}
-	if most <= 2048 {
-		t.Errorf("only %v calls at once, which proves nothing", most)
 	}
 }
 

@@ -236,6 +236,25 @@ func TestHashPolicySendsAKeyToOneServer(t *testing.T) {
 	}
 }
 
+// Envoy takes every policy, and slow start where it has one; both servers get calls.
+func TestPoliciesThatShareCallsOut(t *testing.T) {
+	for _, values := range []string{
+		"loadBalancerPolicy: LEAST_REQUEST, slowStart: {window: 1s}", "loadBalancerPolicy: ROUND_ROBIN, slowStart: {window: 1s}",
+		"loadBalancerPolicy: RANDOM",
+	} {
+		t.Run(values, func(t *testing.T) {
+			p, names := fleet(t, "envoy: {"+values+"}")
+			second := envoytest.StartTritonAt(t, net.JoinHostPort("127.0.0.2", port(t, p.Triton.Addr)))
+			names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.2")
+			p.awaitHealthy(t, 2)
+			envoytest.Await(t, settle, "calls at both servers", func() bool {
+				p.infer(t, codes.OK)
+				return p.Triton.Calls(envoytest.ModelInfer) > 0 && second.Calls(envoytest.ModelInfer) > 0
+			})
+		})
+	}
+}
+
 // A server that is in DNS before it answers is what every start looks like; a fleet without calls must not be asked
 // less often than a busy one.
 func TestAnIdleFleetFindsAServerAsSoonAsItIsReady(t *testing.T) {

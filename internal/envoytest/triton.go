@@ -38,6 +38,7 @@ type Triton struct {
 	calls  map[string]int
 	delay  time.Duration
 	delays map[string]time.Duration // by method, in place of delay
+	open   chan struct{}            // closed by Release
 	server *grpc.Server
 	health *health.Server
 	state  healthpb.HealthCheckResponse_ServingStatus
@@ -52,7 +53,7 @@ func StartTriton(t testing.TB) *Triton {
 // StartTritonAt runs a stub that serves at an address of loopback.
 func StartTritonAt(t testing.TB, addr string) *Triton {
 	t.Helper()
-	s := &Triton{Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}, state: healthpb.HealthCheckResponse_SERVING}
+	s := &Triton{Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}, open: make(chan struct{}), state: healthpb.HealthCheckResponse_SERVING}
 	s.Up(t)
 	t.Cleanup(s.Down)
 	return s
@@ -71,6 +72,9 @@ func (s *Triton) SetDelayOf(method string, d time.Duration) {
 	defer s.mu.Unlock()
 	s.delays[method] = d
 }
+
+// Release ends every delay, those to come too.
+func (s *Triton) Release() { close(s.open) }
 
 // SetServing sets what the server says of its health, or will say when it is up again.
 func (s *Triton) SetServing(serving bool) {
@@ -139,18 +143,20 @@ func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
 	default:
 		return status.Errorf(codes.Unimplemented, "the stub has no %s", method)
 	}
-	if err := rest(stream.Context(), delay); err != nil {
+	if err := s.rest(stream.Context(), delay); err != nil {
 		return err
 	}
 	return stream.SendMsg(&reply)
 }
 
-func rest(ctx context.Context, d time.Duration) error {
+func (s *Triton) rest(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
 	select {
 	case <-time.After(d):
+		return nil
+	case <-s.open:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func (f fleet) cleanup() {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 		defer cancel()
 		if f.t.Failed() {
-			f.t.Logf("the state of %s:\n%s", f.Namespace, lab.State(ctx, f.Namespace))
+			f.t.Logf("the state of %s:\n%s", f.Namespace, f.state(ctx))
 		}
 		if err := f.Uninstall(ctx); err != nil {
 			f.t.Error(err)
@@ -61,6 +62,28 @@ func (f fleet) cleanup() {
 			f.t.Error(err)
 		}
 	})
+}
+
+// state is what a person would ask for after a failure.
+func (f fleet) state(ctx context.Context) string {
+	var s strings.Builder
+	s.WriteString(lab.State(ctx, f.Namespace))
+	s.WriteString("--- what Prometheus knows\n")
+	for _, expr := range []string{
+		"supersonic:in_flight_requests", "supersonic:serving_requests", "supersonic:healthy_replicas",
+		"supersonic:needed_replicas", "supersonic:occupancy_ratio", "supersonic:calls_without_replica:rate",
+		`sum(envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service"})`,
+		"max(envoy_http_lua_gate_load_milli) / 1000", "time() - max(envoy_http_lua_gate_at_ms) / 1000",
+		"count(up == 1)", "count(up == 0)",
+	} {
+		value, err := f.query(ctx, expr)
+		if err != nil {
+			fmt.Fprintln(&s, err)
+			continue
+		}
+		fmt.Fprintf(&s, "%s: %.3f\n", expr, value)
+	}
+	return s.String()
 }
 
 // envoy is the address that clients call.
@@ -110,7 +133,7 @@ func (f fleet) awaitSize(sizes *cluster.Sizes, limit time.Duration, size int32) 
 	f.t.Helper()
 	f.await(limit, fmt.Sprintf("a fleet of %d", size), func(context.Context) error {
 		if s := sizes.Last(); s.Wanted != size || s.Ready != size || s.Pods != size {
-			return fmt.Errorf("%d wanted, %d ready of %d", s.Wanted, s.Ready, s.Pods)
+			return fmt.Errorf("%d wanted, %d ready of %d; %s", s.Wanted, s.Ready, s.Pods, cluster.Describe(sizes.Course()))
 		}
 		return nil
 	})

@@ -60,7 +60,7 @@ func (o outage) run(f fleet) {
 	ended := sync.OnceValue(func() error { return o.end(context.WithoutCancel(f.t.Context())) })
 	f.t.Cleanup(func() {
 		if f.t.Failed() {
-			f.t.Logf("the state of %s:\n%s", f.Namespace, lab.State(context.Background(), f.Namespace))
+			f.t.Logf("the state of %s:\n%s", f.Namespace, f.state(context.Background()))
 		}
 		must(f.t, ended())
 	})

@@ -156,7 +156,7 @@ func (o *observer) want(t testing.TB, moment string, ranges map[string][2]float6
 
 const observed = `
 serverLoadRateInterval: 4s
-prometheus: {enabled: true, server: {global: {scrape_interval: 1s, evaluation_interval: 1s}}}
+prometheus: {enabled: true, rules: {gateReadsRecord: false}, server: {global: {scrape_interval: 1s, evaluation_interval: 1s}}}
 keda: {enabled: true, minReplicaCount: 0}
 envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
 `

@@ -115,11 +115,6 @@ func TestAlertsFollowTheValues(t *testing.T) {
 		{"neither KEDA nor the gate", prometheus, [][]string{always, ofEnvoy, ofBuiltIn}},
 		{"a metric of the user's own", watched + ownMetric, [][]string{always, ofEnvoy, ofGate}},
 		{"no Envoy", prometheus + "envoy: {enabled: false}", [][]string{always}},
-		{
-			"no Envoy, and the gate's values left on",
-			prometheus + "envoy: {enabled: false, rate_limiter: {prometheus_based: {enabled: true}}}",
-			[][]string{always},
-		},
 		{"no Envoy runs", prometheus + "keda: {enabled: true}\nenvoy: {replicas: 0}", [][]string{always}},
 		{
 			"an Envoy of the user's own",

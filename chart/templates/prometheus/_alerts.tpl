@@ -31,7 +31,7 @@ text that Prometheus completes).
 {{- end }}
 {{- end }}
 {{- include "supersonic.prometheus.serverAlerts" . }}
-{{- if and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled }}
+{{- if .Values.envoy.rate_limiter.prometheus_based.enabled }}
 {{- include "supersonic.prometheus.gateAlerts" . }}
 {{- end }}
 {{- end -}}

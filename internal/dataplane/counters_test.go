@@ -51,6 +51,7 @@ func observe(t testing.TB, p *Plane) *observer {
 // scrape reads Envoy's exposition once; stale writes that it is gone.
 func (o *observer) scrape(t testing.TB, stale bool) {
 	t.Helper()
+	at := time.Now().UnixMilli() // as Prometheus, the start of the scrape
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(o.text(t)))
 	if err != nil {
@@ -59,7 +60,7 @@ func (o *observer) scrape(t testing.TB, stale bool) {
 	appender := o.storage.Appender(t.Context())
 	for name, family := range families {
 		if strings.HasPrefix(name, "envoy_cluster_") {
-			appendFamily(t, appender, family, stale)
+			appendFamily(t, appender, family, at, stale)
 		}
 	}
 	if err := appender.Commit(); err != nil {
@@ -76,9 +77,8 @@ func (o *observer) text(t testing.TB) string {
 	return text
 }
 
-func appendFamily(t testing.TB, appender storage.Appender, family *dto.MetricFamily, stale bool) {
+func appendFamily(t testing.TB, appender storage.Appender, family *dto.MetricFamily, at int64, stale bool) {
 	t.Helper()
-	at := time.Now().UnixMilli()
 	add := func(name string, m *dto.Metric, v float64) {
 		if stale {
 			v = math.Float64frombits(value.StaleNaN)
@@ -155,7 +155,7 @@ func (o *observer) want(t testing.TB, moment string, ranges map[string][2]float6
 }
 
 const observed = `
-serverLoadRateInterval: 4s
+serverLoadRateInterval: 8s
 prometheus: {enabled: true, rules: {gateReadsRecord: false}, server: {global: {scrape_interval: 1s, evaluation_interval: 1s}}}
 keda: {enabled: true, minReplicaCount: 0}
 envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
@@ -164,7 +164,8 @@ envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
 // The two queries and the wake-up, as rendered, on what a real Envoy counts: before, during and after load, at zero
 // servers, and when Envoy is gone.
 func TestQueriesReadRealCounters(t *testing.T) {
-	const clients, window = 8, 4 * time.Second
+	// Envoy writes its counters every second, so the window's ends tell one in eight.
+	const clients, window = 8, 8 * time.Second
 	none := [2]float64{0, 0}
 	p, names := fleet(t, observed)
 	o := observe(t, p)

@@ -56,19 +56,21 @@ func (o outage) run(f fleet) {
 	})
 	size, before := sizes.Last().Wanted, len(sizes.Course())
 	f.awaitIndex(time.Minute, codes.OK)
+	caller := f.dial()
+	defer caller.Close()
 
 	ended := sync.OnceValue(func() error { return o.end(context.WithoutCancel(f.t.Context())) })
 	f.t.Cleanup(func() {
+		must(f.t, ended())
 		if f.t.Failed() {
 			f.t.Logf("the state of %s:\n%s", f.Namespace, f.state(context.Background()))
 		}
-		must(f.t, ended())
 	})
 	must(f.t, o.begin(f.t.Context()))
 	during, cancel := context.WithTimeout(f.t.Context(), o.lasts)
 	<-during.Done() // The outage itself.
 	cancel()
-	f.indexEndsWith(o.gate)
+	indexEndsWith(f.t, caller, o.gate)
 	must(f.t, ended())
 	o.resumes(f, sizes)
 	for _, s := range sizes.Stop()[before:] {

@@ -53,8 +53,12 @@ func TestGate(t *testing.T) {
 	misled.token = load.Token(issuer.token(t, "storage"))
 	f.token = load.Token(issuer.token(t, "inference"))
 	f.firstAnswer(time.Minute)
-	stranger.indexEndsWith(codes.Unauthenticated)
-	misled.indexEndsWith(codes.PermissionDenied)
+	for client, want := range map[*load.Client]codes.Code{
+		stranger.dial(): codes.Unauthenticated, misled.dial(): codes.PermissionDenied,
+	} {
+		indexEndsWith(t, client, want)
+		must(t, client.Close())
+	}
 	f.awaitIndex(time.Minute, codes.OK)
 	run := f.clients(16, "fast", "slow")
 	f.awaitIndex(3*time.Minute, codes.ResourceExhausted)
@@ -63,15 +67,13 @@ func TestGate(t *testing.T) {
 }
 
 // indexEndsWith makes one call; health is for everybody.
-func (f fleet) indexEndsWith(want codes.Code) {
-	f.t.Helper()
-	client := f.dial()
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
+func indexEndsWith(t testing.TB, client *load.Client, want codes.Code) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	must(f.t, client.Ready(ctx))
+	must(t, client.Ready(ctx))
 	if err := client.Index(ctx); status.Code(err) != want {
-		f.t.Errorf("an index call ended with %v, want %s", err, want)
+		t.Errorf("an index call ended with %v, want %s", err, want)
 	}
 }
 

@@ -10,7 +10,6 @@ local SLACK_MS = 200 -- what a lease adds to the timeout of its work
 local CERTAIN = 1000000 -- refuse_ppm
 local LARGEST = 2 ^ 53
 
-local load = config.load
 local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
 local first -- for each worker: when this script first looked, and what it found
 
@@ -32,7 +31,7 @@ local function refresh_load(handle)
     return "other question"
   end
   local started = handle:timestamp()
-  local ok, kind, value = pcall(ask_prometheus, handle, load)
+  local ok, kind, value = pcall(ask_prometheus, handle)
   if not ok then
     kind = "fault"
   end

@@ -6,6 +6,8 @@ local ANSWERS = {
   "fault",
 }
 
+local load = config.load
+
 -- The kind of an answer (one of ANSWERS), and the load if it holds one. Only one finite sample is a load.
 local function read_answer(body)
   local ok, answer = pcall(decode, body)
@@ -61,7 +63,7 @@ local function read_secret(path)
 end
 
 -- The headers of a query, or nil without the credentials that it needs.
-local function query_headers(handle, load)
+local function query_headers(handle)
   local headers = {
     [":method"] = "POST",
     [":path"] = load.path,
@@ -94,8 +96,10 @@ local function form_encode(text)
   end))
 end
 
+local form = load and "query=" .. form_encode(load.query)
+
 -- A number that differs wherever a verdict could.
-local function question_id(load)
+local function question_id()
   local parts = { load.authority, load.path, load.query, string.format("%.17g %.17g", load.threshold, load.ramp) }
   for _, header in ipairs(load.headers) do
     parts[#parts + 1] = header[1] .. ":" .. header[2]
@@ -107,16 +111,16 @@ local function question_id(load)
   return id + 1
 end
 
-local our_id = config.load and question_id(config.load)
+local our_id = load and question_id()
 
 -- The kind of the answer, and the load if it holds one.
-local function ask_prometheus(handle, load)
-  local headers = query_headers(handle, load)
+local function ask_prometheus(handle)
+  local headers = query_headers(handle)
   if not headers then
     return "no_credentials"
   end
   local options = { timeout_ms = load.timeout_ms, send_xff = false, trace_sampled = false }
-  local answer, body = handle:httpCall(load.cluster, headers, "query=" .. form_encode(load.query), options)
+  local answer, body = handle:httpCall(load.cluster, headers, form, options)
   if answer[":status"] ~= "200" then
     return "http_error"
   elseif body and #body > load.max_answer_bytes then

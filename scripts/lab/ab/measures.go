@@ -22,8 +22,8 @@ type Measures struct {
 	Steady         float64 // seconds that the last size was kept, until the end
 }
 
-// Measure reads one outcome.
-func Measure(o Outcome) Measures {
+// Measure reads one outcome of a load.
+func (l Load) Measure(o Outcome) Measures {
 	end := o.Calls.Lasted
 	changes := cluster.Changes(o.Course)
 	m := Measures{
@@ -36,16 +36,10 @@ func Measure(o Outcome) Measures {
 	}
 	if n := len(changes); n > 0 {
 		m.Changes = float64(n - 1)
-		m.Overshoot = max(0, float64(slices.Max(changes))-float64(ideal(o.Load)))
+		m.Overshoot = max(0, float64(slices.Max(changes))-float64(l.Ideal))
 	}
 	m.Steady = (end - lastChange(o.Course)).Seconds()
 	return m
-}
-
-// ideal size for a load.
-func ideal(load string) int {
-	i := slices.IndexFunc(Loads, func(l Load) bool { return l.Name == load })
-	return Loads[i].Ideal
 }
 
 // lastChange of the wanted size.
@@ -59,8 +53,8 @@ func lastChange(course []cluster.Size) time.Duration {
 	return at
 }
 
-func summary(o Outcome) string {
-	m := Measure(o)
+func (l Load) summary(o Outcome) string {
+	m := l.Measure(o)
 	return fmt.Sprintf("%.1f replica-minutes, %.0f completed, %.0f failed, p50 %.3f p90 %.3f p99 %.3f s, sizes %v",
 		m.ReplicaMinutes, m.Completed, m.Failed, m.P50, m.P90, m.P99, cluster.Changes(o.Course))
 }

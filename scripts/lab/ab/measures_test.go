@@ -32,7 +32,7 @@ func TestMeasures(t *testing.T) {
 		ReplicaMinutes: 1 + 6 + 8, Completed: 2, Failed: 1, P50: 3, P90: 3, P99: 3,
 		Changes: 2, Overshoot: 2, Steady: 120,
 	}
-	if diff := cmp.Diff(want, Measure(outcome("built-in", 0))); diff != "" {
+	if diff := cmp.Diff(want, Loads[0].Measure(outcome("built-in", 0))); diff != "" {
 		t.Errorf("measures mismatch (-want +got):\n%s", diff)
 	}
 }

@@ -70,7 +70,7 @@ func NewReport(all []Outcome, versions string) (Report, error) {
 			var measured []Measures
 			for _, o := range all {
 				if o.Load == l.Name && o.Arm == arm.Name {
-					measured = append(measured, Measure(o))
+					measured = append(measured, l.Measure(o))
 					dates = append(dates, o.Date)
 				}
 			}

@@ -48,7 +48,7 @@ func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, time
 				if err != nil {
 					return fmt.Errorf("%s, %s, run %d: %w", l.Name, arm.Name, run+1, err)
 				}
-				say(summary(o))
+				say(l.summary(o))
 				if err := o.keep(path); err != nil {
 					return err
 				}

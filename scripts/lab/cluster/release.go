@@ -69,7 +69,7 @@ func (r Release) Uninstall(ctx context.Context) error {
 		return err
 	}
 	return Await(ctx, 3*time.Minute, "end of the pods", func(ctx context.Context) error {
-		pods, err := r.pods(ctx, "")
+		pods, err := r.AllPods(ctx, "")
 		if err == nil && len(pods) > 0 {
 			err = fmt.Errorf("%d are still there, %s among them", len(pods), pods[0].Name)
 		}
@@ -77,8 +77,9 @@ func (r Release) Uninstall(ctx context.Context) error {
 	})
 }
 
-// pods of one component of the release, or of all.
-func (r Release) pods(ctx context.Context, component string) ([]corev1.Pod, error) {
+// AllPods are those of one component of the release, or of all of it, however far
+// their end is.
+func (r Release) AllPods(ctx context.Context, component string) ([]corev1.Pod, error) {
 	selector := "app.kubernetes.io/instance=" + r.Name
 	if component != "" {
 		selector += ",app.kubernetes.io/component=" + component
@@ -92,7 +93,7 @@ func (r Release) pods(ctx context.Context, component string) ([]corev1.Pod, erro
 
 // Pods are the names of the running pods of a component.
 func (r Release) Pods(ctx context.Context, component string) ([]string, error) {
-	pods, err := r.pods(ctx, component)
+	pods, err := r.AllPods(ctx, component)
 	var names []string
 	for _, p := range pods {
 		if p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning {

@@ -19,8 +19,8 @@ const tolerance = 0.15
 // agree asks both rendered queries with promtool and compares the answers with
 // what the clients wrote down over the last minute, which a fleet of that many
 // servers has served. Of the time that servers execute, clients know only the
-// least: the models' own.
-func (f fleet) agree(replicas float64, runs ...*load.Run) {
+// least: the models' own. It returns what KEDA reads.
+func (f fleet) agree(replicas float64, runs ...*load.Run) (neededReplicas float64) {
 	f.t.Helper()
 	needed, ratio, err := f.rendered(f.t.Context())
 	must(f.t, err)
@@ -44,18 +44,10 @@ func (f fleet) agree(replicas float64, runs ...*load.Run) {
 		}
 		f.t.Logf("%.2f in flight by the clients; %.2f served at once, at least %.2f; needed replicas %.2f, occupancy ratio %.2f",
 			inFlight, serving, least, got[0], got[1])
+		neededReplicas = got[0]
 		return nil
 	})
-}
-
-// needed is what KEDA reads.
-func (f fleet) needed() float64 {
-	f.t.Helper()
-	query, _, err := f.rendered(f.t.Context())
-	must(f.t, err)
-	number, err := f.promtool(f.t.Context(), query)
-	must(f.t, err)
-	return number
+	return neededReplicas
 }
 
 func far(got, want float64) bool { return math.Abs(got-want) > tolerance*want }

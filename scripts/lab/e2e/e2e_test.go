@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
@@ -52,9 +55,7 @@ func (f fleet) cleanup() {
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 		defer cancel()
-		if f.t.Failed() {
-			f.t.Logf("the state of %s:\n%s", f.Namespace, f.state(ctx))
-		}
+		f.explain(ctx)
 		if err := f.Uninstall(ctx); err != nil {
 			f.t.Error(err)
 		}
@@ -62,6 +63,34 @@ func (f fleet) cleanup() {
 			f.t.Error(err)
 		}
 	})
+}
+
+// explain prints the state of a fleet whose test has failed.
+func (f fleet) explain(ctx context.Context) {
+	if f.t.Failed() {
+		f.t.Logf("the state of %s:\n%s", f.Namespace, f.state(ctx))
+	}
+}
+
+// emptyNamespace makes a namespace that goes with the test, and removes what a
+// broken run has left of it first.
+func emptyNamespace(t testing.TB, name string) {
+	t.Helper()
+	must(t, lab.RemoveNamespace(t.Context(), name))
+	t.Cleanup(func() {
+		if err := lab.RemoveNamespace(context.Background(), name); err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, lab.Namespace(t.Context(), name))
+}
+
+// theNode is the cluster's only one.
+func theNode(t testing.TB) *corev1.Node {
+	t.Helper()
+	nodes, err := lab.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	return &nodes.Items[0]
 }
 
 // state is what a person would ask for after a failure.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -41,12 +40,8 @@ func startIssuer(t testing.TB, namespace string) issuer {
 	pair, err := tls.X509KeyPair(certificate, private)
 	must(t, err)
 
-	must(t, lab.RemoveNamespace(t.Context(), namespace)) // What a broken run has left.
-	t.Cleanup(func() { must(t, lab.RemoveNamespace(context.Background(), namespace)) })
-	must(t, lab.Namespace(t.Context(), namespace))
-	nodes, err := lab.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	must(t, err)
-	address := nodes.Items[0].Status.Addresses[0].Address
+	emptyNamespace(t, namespace)
+	address := theNode(t).Status.Addresses[0].Address
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		point, err := key.PublicKey.Bytes() // 4, x, y
 		if err != nil {

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // With NetworkPolicies everything that has to work does, over connections that
@@ -63,12 +62,7 @@ type caller struct{ namespace string }
 // outsider is a caller in a namespace of its own.
 func outsider(t testing.TB, namespace string) caller {
 	t.Helper()
-	t.Cleanup(func() {
-		if err := lab.RemoveNamespace(context.Background(), namespace); err != nil {
-			t.Error(err)
-		}
-	})
-	must(t, lab.Namespace(t.Context(), namespace))
+	emptyNamespace(t, namespace)
 	return startCaller(t, namespace)
 }
 
@@ -144,14 +138,12 @@ func (f fleet) awaitReached(c caller, want ...string) {
 
 // ports are the addresses of the release's pods by COMPONENT/PORT.
 func (f fleet) ports(ctx context.Context) (map[string][]string, error) {
-	pods, err := lab.Kube.CoreV1().Pods(f.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: "app.kubernetes.io/instance=" + f.Name,
-	})
+	pods, err := f.AllPods(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	found := map[string][]string{}
-	for _, p := range pods.Items {
+	for _, p := range pods {
 		if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning {
 			continue
 		}

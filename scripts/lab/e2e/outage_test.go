@@ -62,9 +62,7 @@ func (o outage) run(f fleet) {
 	ended := sync.OnceValue(func() error { return o.end(context.WithoutCancel(f.t.Context())) })
 	f.t.Cleanup(func() {
 		must(f.t, ended())
-		if f.t.Failed() {
-			f.t.Logf("the state of %s:\n%s", f.Namespace, f.state(context.Background()))
-		}
+		f.explain(context.Background())
 	})
 	must(f.t, o.begin(f.t.Context()))
 	during, cancel := context.WithTimeout(f.t.Context(), o.lasts)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -38,8 +37,7 @@ func TestStep(t *testing.T) {
 	if final < 4 || final > 6 {
 		t.Errorf("the fleet settles at %d servers, want 4 to 6", final)
 	}
-	f.agree(float64(final), few, many)
-	answer := int32(math.Ceil(f.needed() / 2))
+	answer := int32(math.Ceil(f.agree(float64(final), few, many) / 2))
 	t.Logf("the answer: %d servers", answer)
 	if over := slices.Max(changes) - answer; over > 1 {
 		t.Errorf("the fleet goes over its answer by %d servers, want at most 1", over)
@@ -48,10 +46,9 @@ func TestStep(t *testing.T) {
 	noneFailed(t, "clients that leave", many.Stop())
 	f.awaitSize(sizes, 5*time.Minute, 1)
 	f.await(time.Minute, "the end of every drain", func(ctx context.Context) error {
-		out, err := lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", "pods",
-			"-l", "app.kubernetes.io/component=triton", "-o", "name")
-		if n := len(strings.Fields(out)); err == nil && n != 1 {
-			err = fmt.Errorf("%d servers are there still", n)
+		pods, err := f.AllPods(ctx, "triton")
+		if err == nil && len(pods) != 1 {
+			err = fmt.Errorf("%d servers are there still", len(pods))
 		}
 		return err
 	})

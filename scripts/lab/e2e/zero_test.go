@@ -9,8 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
@@ -85,9 +83,7 @@ func (f fleet) awaitNothing(sizes *cluster.Sizes, client *load.Client) {
 // A cap above what the node can hold: servers that cannot be scheduled do not
 // raise the number that is asked for.
 func TestUnschedulablePods(t *testing.T) {
-	nodes, err := lab.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	must(t, err)
-	third := nodes.Items[0].Status.Allocatable.Cpu().MilliValue() / 3
+	third := theNode(t).Status.Allocatable.Cpu().MilliValue() / 3
 	f := install(t, "cap", "--set", "keda.maxReplicaCount=40", "--set", fmt.Sprintf("triton.resources.requests.cpu=%dm", third),
 		"--set", fmt.Sprintf("triton.resources.limits.cpu=%dm", max(1000, third)))
 	f.firstAnswer(time.Minute)

@@ -137,13 +137,13 @@ var kernelSettings = []string{
 
 // shieldKernel lets the node write these into files of its own.
 func shieldKernel(d Dir) error {
+	if err := os.MkdirAll(d.Run("kernel"), 0o755); err != nil {
+		return err
+	}
 	for _, name := range kernelSettings {
 		setting, file := filepath.Join("/proc/sys", name), d.Run("kernel", filepath.Base(name))
 		value, err := os.ReadFile(setting)
 		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
 		}
 		if err := os.WriteFile(file, value, 0o644); err != nil {

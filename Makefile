@@ -7,7 +7,7 @@ RACE     ?= ./internal/render -run 'Golden|Fault|Schema'
 
 tool     = go tool -modfile=scripts/tools.mod
 lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
-goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/golden internal)))
+goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/test/golden internal)))
 
 .DEFAULT_GOAL = help
 .PHONY: help build tools generate golden test bench soak fuzz lint verify ci lab lab-down e2e e2e-all ab
@@ -37,7 +37,7 @@ bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m ./...
 
 soak: ## roll Envoy and scale Triton down ROUNDS times under load
-	go test -count=1 -v -timeout 60m -run 'FailsNoCall$$' ./internal/dataplane -rolls $(ROUNDS) -scale-downs $(ROUNDS)
+	go test -count=1 -v -timeout 60m -run 'FailsNoCall$$' ./internal/test/proxy -rolls $(ROUNDS) -scale-downs $(ROUNDS)
 
 fuzz: ## run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fastmachinelearning/supersonic/internal/tools"
+	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
 // BenchmarkTemplate runs supersonic template and helm template in turns, as

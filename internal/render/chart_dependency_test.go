@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fastmachinelearning/supersonic/internal/tools"
+	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
 // parent is a chart of somebody else's that holds this one.

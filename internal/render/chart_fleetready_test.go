@@ -8,20 +8,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/fastmachinelearning/supersonic/internal/envoytest"
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
 func TestHelmTestAsksTheFleetThroughEnvoy(t *testing.T) {
 	m := rendered(t, "")
 	bootstrap := object[corev1.ConfigMap](t, m, "envoy/configmap.yaml").Data["envoy.yaml"]
-	triton := envoytest.StartTriton(t)
-	envoy := envoytest.Start(t, envoytest.Options{
+	triton := envoy.StartTriton(t)
+	proxy := envoy.Start(t, envoy.Options{
 		Bootstrap: bootstrap,
 		Endpoints: map[string]string{"triton_grpc_service": triton.Addr, "triton_grpc_health": triton.Addr},
 	})
 	run := func() (string, error) {
 		c := object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec.Containers[0]
-		host, port, err := net.SplitHostPort(envoy.Addr(t, "listener_grpc"))
+		host, port, err := net.SplitHostPort(proxy.Addr(t, "listener_grpc"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,13 +34,13 @@ func TestHelmTestAsksTheFleetThroughEnvoy(t *testing.T) {
 	}
 	triton.Down()
 	const cluster, service = "envoy_cluster_name", "triton_grpc_service"
-	envoytest.Await(t, 30*time.Second, "Envoy has no healthy server", func() bool {
-		return envoy.Value(t, "envoy_cluster_membership_healthy", cluster, service) == 0
+	envoy.Await(t, 30*time.Second, "Envoy has no healthy server", func() bool {
+		return proxy.Value(t, "envoy_cluster_membership_healthy", cluster, service) == 0
 	})
 	if out, err := run(); err == nil {
 		t.Errorf("without a server: must fail, got %s", out)
 	}
-	if n := envoy.Value(t, "envoy_cluster_upstream_cx_none_healthy", cluster, service); n < 1 {
+	if n := proxy.Value(t, "envoy_cluster_upstream_cx_none_healthy", cluster, service); n < 1 {
 		t.Errorf("without a server: the call that wakes the fleet was not counted, got %g", n)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
-	"github.com/fastmachinelearning/supersonic/internal/schema"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // The texts of each file are words that YAML reads as a number, as true or as null.
 func TestTextsStayTexts(t *testing.T) {
-	validator := schema.For(t, "1.34")
+	validator := manifest.For(t, "1.34")
 	files, err := filepath.Glob("testdata/words/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)

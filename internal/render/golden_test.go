@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fastmachinelearning/supersonic/internal/golden"
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/golden"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
-	"github.com/fastmachinelearning/supersonic/internal/schema"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // Every component, so that every name is made.
@@ -22,7 +22,7 @@ func everything(t testing.TB) valuesCase {
 }
 
 func TestReleaseNamesThatHelmAcceptsGiveValidManifests(t *testing.T) {
-	validator := schema.For(t, "1.34")
+	validator := manifest.For(t, "1.34")
 	for _, name := range []string{
 		"a", "sonic-2", "x" + strings.Repeat("y", 52), strings.Repeat("long-name-", 5) + "abc", "true", "null", "no", "e1",
 	} {

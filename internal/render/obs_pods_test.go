@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fastmachinelearning/supersonic/internal/schema"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // observing are values that turn on everything that watches a release, by name.
@@ -57,7 +57,7 @@ grafana: {dashboardConfigMap: {enabled: true, labels: {grafana_dashboard: "1"}, 
 
 func TestObservingObjectsAreValid(t *testing.T) {
 	for _, kubernetes := range []string{"1.30", "1.34"} {
-		v := schema.For(t, kubernetes)
+		v := manifest.For(t, kubernetes)
 		for name, values := range observing {
 			t.Run(kubernetes+"/"+name, func(t *testing.T) {
 				m := rendered(t, values)

@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fastmachinelearning/supersonic/internal/tools"
+	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 

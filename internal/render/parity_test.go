@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
-	"github.com/fastmachinelearning/supersonic/internal/schema"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // The example files of 0.3.1, as its users have them. Each begins with its release,
 // where that is not supersonic, and the advice that it gets, as comments.
 func TestValuesFilesOf031Render(t *testing.T) {
-	validator := schema.For(t, "1.34")
+	validator := manifest.For(t, "1.34")
 	files, err := filepath.Glob("testdata/v031/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)

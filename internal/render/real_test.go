@@ -15,8 +15,8 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
-	"github.com/fastmachinelearning/supersonic/internal/schema"
-	"github.com/fastmachinelearning/supersonic/internal/tools"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
 const chartDir = "../../chart"
@@ -50,7 +50,7 @@ func run(t testing.TB, program string, args ...string) (stdout, stderr string, e
 
 func TestManifestsAreValidForKubernetesAndKEDA(t *testing.T) {
 	for _, version := range []string{"1.30", "1.34"} {
-		validator := schema.For(t, version)
+		validator := manifest.For(t, version)
 		t.Run(version, func(t *testing.T) {
 			forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 				o := c.options()

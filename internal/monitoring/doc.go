@@ -1,3 +1,0 @@
-// Package monitoring runs in tests what the chart renders for Prometheus and the metrics collector: the real
-// Prometheus with the rendered arguments, configuration and rules, and the real Envoy in front of it.
-package monitoring

@@ -1,0 +1,59 @@
+package envoy
+
+import (
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Metrics are what Prometheus reads from an Envoy, by name.
+type Metrics map[string]*dto.MetricFamily
+
+// Metrics reads Envoy's exposition.
+func (e *Envoy) Metrics(t testing.TB) Metrics {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(e.Get(t, "/stats/prometheus")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// Sum adds up the series of a counter or gauge that have the given labels (key, value, key, value …), and counts them.
+func (m Metrics) Sum(name string, labels ...string) (sum float64, series int) {
+	for _, metric := range m[name].GetMetric() {
+		if !has(metric, labels) {
+			continue
+		}
+		series++
+		sum += metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+	}
+	return sum, series
+}
+
+// Value is the sum of a counter's or gauge's series that have the given labels. The test fails if there is none.
+func (e *Envoy) Value(t testing.TB, name string, labels ...string) float64 {
+	t.Helper()
+	sum, series := e.Metrics(t).Sum(name, labels...)
+	if series == 0 {
+		t.Fatalf("envoy exports no %s with %q", name, labels)
+	}
+	return sum
+}
+
+func has(metric *dto.Metric, labels []string) bool {
+	values := map[string]string{}
+	for _, l := range metric.GetLabel() {
+		values[l.GetName()] = l.GetValue()
+	}
+	for i := 0; i+1 < len(labels); i += 2 {
+		if values[labels[i]] != labels[i+1] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,181 @@
+package envoy
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The methods of Triton's inference service that the stub speaks.
+const (
+	RepositoryIndex = "/inference.GRPCInferenceService/RepositoryIndex"
+	ModelInfer      = "/inference.GRPCInferenceService/ModelInfer"
+	ServerLive      = "/inference.GRPCInferenceService/ServerLive"
+	ServerReady     = "/inference.GRPCInferenceService/ServerReady"
+	HealthCheck     = "/grpc.health.v1.Health/Check"
+)
+
+// Model is the name of the one model that the stub serves.
+const Model = "identity"
+
+const largestMessage = 64 << 20 // bytes
+
+// Triton is a stub of a server: it answers the index, inference and health calls, and counts them.
+type Triton struct {
+	Addr string // host:port, the same when it comes back
+
+	mu     sync.Mutex
+	calls  map[string]int
+	delay  time.Duration
+	delays map[string]time.Duration // by method, in place of delay
+	open   chan struct{}            // closed by Release
+	server *grpc.Server
+	health *health.Server
+	state  healthpb.HealthCheckResponse_ServingStatus
+}
+
+// StartTriton runs a stub that serves.
+func StartTriton(t testing.TB) *Triton {
+	t.Helper()
+	return StartTritonAt(t, "127.0.0.1:0")
+}
+
+// StartTritonAt runs a stub that serves at an address of loopback.
+func StartTritonAt(t testing.TB, addr string) *Triton {
+	t.Helper()
+	s := &Triton{Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}, open: make(chan struct{}), state: healthpb.HealthCheckResponse_SERVING}
+	s.Up(t)
+	t.Cleanup(s.Down)
+	return s
+}
+
+// SetDelay sets how long each inference and index call that follows takes.
+func (s *Triton) SetDelay(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = d
+}
+
+// SetDelayOf sets how long each call of one method that follows takes, whatever the others take.
+func (s *Triton) SetDelayOf(method string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delays[method] = d
+}
+
+// Release ends every delay, those to come too.
+func (s *Triton) Release() { close(s.open) }
+
+// SetServing sets what the server says of its health, or will say when it is up again.
+func (s *Triton) SetServing(serving bool) {
+	s.state = healthpb.HealthCheckResponse_NOT_SERVING
+	if serving {
+		s.state = healthpb.HealthCheckResponse_SERVING
+	}
+	s.health.SetServingStatus("", s.state)
+}
+
+// Calls counts the calls of a method, those in progress too.
+func (s *Triton) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
+// Down closes the port and every connection.
+func (s *Triton) Down() { s.server.Stop() }
+
+// Up opens the port.
+func (s *Triton) Up(t testing.TB) {
+	t.Helper()
+	l, err := net.Listen("tcp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Addr, s.health = l.Addr().String(), health.NewServer()
+	s.health.SetServingStatus("", s.state)
+	s.server = grpc.NewServer(grpc.ForceServerCodecV2(RawCodec{}), grpc.UnknownServiceHandler(s.handle),
+		grpc.MaxRecvMsgSize(largestMessage), grpc.MaxConcurrentStreams(1<<20), grpc.UnaryInterceptor(s.countHealthCheck))
+	healthpb.RegisterHealthServer(s.server, s.health)
+	go func() { _ = s.server.Serve(l) }()
+}
+
+func (s *Triton) countHealthCheck(
+	ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler,
+) (any, error) {
+	s.mu.Lock()
+	s.calls[HealthCheck]++
+	s.mu.Unlock()
+	return next(ctx, request)
+}
+
+func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(stream)
+	var request []byte
+	if err := stream.RecvMsg(&request); err != nil && err != io.EOF {
+		return err
+	}
+	s.mu.Lock()
+	s.calls[method]++
+	delay, own := s.delays[method]
+	if !own {
+		delay = s.delay
+	}
+	s.mu.Unlock()
+	var reply []byte
+	switch method {
+	case ServerLive, ServerReady:
+		reply = protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+	case RepositoryIndex:
+		reply = indexReply()
+	case ModelInfer:
+		reply = field1(Model)
+	default:
+		return status.Errorf(codes.Unimplemented, "the stub has no %s", method)
+	}
+	if err := s.rest(stream.Context(), delay); err != nil {
+		return err
+	}
+	return stream.SendMsg(&reply)
+}
+
+func (s *Triton) rest(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-s.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// indexReply is a RepositoryIndexResponse with one ready model.
+func indexReply() []byte {
+	model := field1(Model)
+	for number, text := range []string{2: "1", 3: "READY"} {
+		if text != "" {
+			model = protowire.AppendTag(model, protowire.Number(number), protowire.BytesType)
+			model = protowire.AppendString(model, text)
+		}
+	}
+	return field1(string(model))
+}
+
+// field1 is a message whose field 1 holds the text.
+func field1(text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), text)
+}

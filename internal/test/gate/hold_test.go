@@ -1,0 +1,233 @@
+package gate_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/gate"
+)
+
+// atOnce is what a busy machine takes for an answer that nothing holds up; the hold itself lasts 300 s.
+const atOnce = 10 * time.Second
+
+// noServer runs the hold in front of a fleet of none.
+func noServer(t testing.TB, v gate.Values) *gate.Gate {
+	t.Helper()
+	g := gate.Start(t, v.With("envoy.hold.enabled", true).Limiter("enabled", false))
+	g.Triton.Down()
+	envoy.Await(t, gate.Patience, "no healthy server", func() bool { return healthy(t, g) == 0 })
+	return g
+}
+
+func healthy(t testing.TB, g *gate.Gate) float64 {
+	return g.Value(t, "envoy_cluster_membership_healthy", "envoy_cluster_name", "triton_grpc_service")
+}
+
+// callMany makes calls at the same time, over clients of 100 calls each, and hands over their replies when all ended.
+func callMany(ctx context.Context, t testing.TB, g *gate.Gate, calls int) <-chan []envoy.Reply {
+	t.Helper()
+	var clients []*envoy.Client
+	for range (calls + 99) / 100 {
+		clients = append(clients, envoy.Dial(t, g.Listener))
+	}
+	done := make(chan []envoy.Reply, 1)
+	replies := make([]envoy.Reply, calls)
+	go func() {
+		var wait sync.WaitGroup
+		for i := range calls {
+			wait.Go(func() { replies[i] = clients[i/100].Call(ctx, envoy.RepositoryIndex, nil) })
+		}
+		wait.Wait()
+		done <- replies
+	}()
+	return done
+}
+
+func count(replies []envoy.Reply) map[codes.Code]int {
+	counted := map[codes.Code]int{}
+	for _, r := range replies {
+		counted[r.Code]++
+	}
+	return counted
+}
+
+func awaitHeld(t testing.TB, g *gate.Gate, calls float64) {
+	t.Helper()
+	envoy.Await(t, gate.Patience, "held calls", func() bool {
+		return g.Value(t, "envoy_cluster_upstream_rq_active", "envoy_cluster_name", "gate_wait") >= calls
+	})
+}
+
+// Any method can be held: a call waits with its whole message.
+func TestHeldInference(t *testing.T) {
+	g := noServer(t, gate.Defaults().Limiter("methods", []any{envoy.RepositoryIndex, envoy.ModelInfer}))
+	replies := make(chan envoy.Reply, 1)
+	client := envoy.Dial(t, g.Listener)
+	go func() { replies <- client.Call(t.Context(), envoy.ModelInfer, make([]byte, 4<<20)) }()
+	awaitHeld(t, g, 1)
+	g.Triton.Up(t)
+	if r := <-replies; r.Code != codes.OK {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+}
+
+func TestHeldCallsAreReleased(t *testing.T) {
+	g := noServer(t, gate.Defaults())
+	done := callMany(t.Context(), t, g, 50)
+	awaitHeld(t, g, 50)
+	// Each probe that finds no server counts here, which wakes the fleet; the calls themselves do not.
+	envoy.Await(t, gate.Patience, "a wake-up signal", func() bool {
+		return g.Value(t, "envoy_cluster_upstream_cx_none_healthy", "envoy_cluster_name", "triton_grpc_service") >= 4
+	})
+	ready := time.Now()
+	g.Triton.Up(t)
+	if counted := count(<-done); counted[codes.OK] != 50 {
+		t.Errorf("ended with %v, want all OK", counted)
+	}
+	if took := time.Since(ready); took > atOnce { // BenchmarkHold has the time
+		t.Errorf("released %s after the server was ready, want soon", took)
+	}
+	if outcomes := g.Outcomes(t); outcomes["held"] != 50 || outcomes["allowed"] != 50 {
+		t.Errorf("outcomes %v, want 50 held and allowed", outcomes)
+	}
+	awaitIdle(t, g)
+}
+
+// The probes of a second do not grow with the calls that wait.
+func TestHeldCallsShareTheirProbes(t *testing.T) {
+	g := noServer(t, gate.Defaults())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := callMany(ctx, t, g, 200)
+	awaitHeld(t, g, 200)
+	probes := func() float64 {
+		return g.Value(t, "envoy_cluster_upstream_cx_none_healthy", "envoy_cluster_name", "triton_grpc_service")
+	}
+	before, start := probes(), time.Now()
+	envoy.Await(t, gate.Patience, "ten probes", func() bool { return probes() >= before+10 })
+	if took := time.Since(start); took < 2*time.Second {
+		t.Errorf("ten probes took %s, want at most 4 a second", took)
+	}
+	cancel()
+	<-done
+}
+
+func TestHoldExpires(t *testing.T) {
+	g := noServer(t, gate.Defaults().With("envoy.hold.maxSeconds", 1.5))
+	r := g.Index(t.Context())
+	if r.Code != codes.Unavailable || r.Message != "no server became ready within 1.5 s" {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+	if r.Took < 1500*time.Millisecond || r.Took > atOnce {
+		t.Errorf("ended after %s, want 1.5 s", r.Took)
+	}
+	if outcomes := g.Outcomes(t); outcomes["hold_expired"] != 1 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}
+
+// Calls above the limit are refused at once, and take the place of none that waits.
+func TestHoldIsLimited(t *testing.T) {
+	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.pollSeconds", 0.05))
+	held := callMany(t.Context(), t, g, 30)
+	awaitHeld(t, g, 30)
+	const others = 1000
+	for range others / 5 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		<-callMany(ctx, t, g, 5)
+		cancel()
+	}
+	// One may find a place between two pauses of another, which keeps its own.
+	if full := g.Outcomes(t)["hold_full"]; full < others*99/100 {
+		t.Errorf("outcomes %v, want %d hold_full", g.Outcomes(t), others)
+	}
+	g.Triton.Up(t)
+	if counted := count(<-held); counted[codes.OK] != 30 {
+		t.Errorf("the held calls ended with %v, want all OK", counted)
+	}
+}
+
+// Clients that give up make room for others at once.
+func TestHeldClientsThatGoAwayLeaveNothing(t *testing.T) {
+	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30.0))
+	ctx, cancel := context.WithCancel(t.Context())
+	held := callMany(ctx, t, g, 30)
+	awaitHeld(t, g, 30)
+	cancel()
+	if counted := count(<-held); counted[codes.Canceled] != 30 {
+		t.Errorf("ended with %v, want all cancelled", counted)
+	}
+	awaitIdle(t, g)
+	next := callMany(t.Context(), t, g, 30)
+	awaitHeld(t, g, 30)
+	g.Triton.Up(t)
+	if counted := count(<-next); counted[codes.OK] != 30 {
+		t.Errorf("the calls after them ended with %v, want all OK", counted)
+	}
+}
+
+func TestHeldCallKeepsItsDeadline(t *testing.T) {
+	g := noServer(t, gate.Defaults())
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	defer cancel()
+	if r := g.Index(ctx); r.Code != codes.DeadlineExceeded || r.Took > atOnce {
+		t.Errorf("%v after %s, want the client's deadline", r.Code, r.Took)
+	}
+	awaitIdle(t, g)
+}
+
+// Only guarded calls wait.
+func TestInferenceIsNotHeld(t *testing.T) {
+	g := noServer(t, gate.Defaults())
+	if r := g.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.Unavailable || r.Took > atOnce {
+		t.Errorf("%v after %s, want UNAVAILABLE at once", r.Code, r.Took)
+	}
+}
+
+// A server that is up but does not serve yet is waited for.
+func TestHoldWaitsForAServingServer(t *testing.T) {
+	g := noServer(t, gate.Defaults())
+	done := callMany(t.Context(), t, g, 1)
+	awaitHeld(t, g, 1)
+	g.Triton.SetServing(false)
+	g.Triton.Up(t)
+	calls := g.Triton.Calls(envoy.HealthCheck)
+	envoy.Await(t, gate.Patience, "health checks", func() bool { return g.Triton.Calls(envoy.HealthCheck) > calls+3 })
+	select {
+	case replies := <-done:
+		t.Errorf("released to a server that does not serve: %v", replies[0].Code)
+	default:
+	}
+	g.Triton.SetServing(true)
+	if counted := count(<-done); counted[codes.OK] != 1 {
+		t.Errorf("ended with %v, want OK", counted)
+	}
+}
+
+// With the gate on as well, a call that passes it is held, and a refused one is not.
+func TestGateComesBeforeTheHold(t *testing.T) {
+	g := gate.Start(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 0.2))
+	g.Triton.Down()
+	envoy.Await(t, gate.Patience, "no healthy server", func() bool { return healthy(t, g) == 0 })
+	g.Prometheus.Set(envoy.Sample("5"))
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Took > atOnce {
+		t.Errorf("load 5: %v after %s, want a refusal at once", r.Code, r.Took)
+	}
+	g.Prometheus.Set(envoy.Sample("0"))
+	envoy.Await(t, gate.Patience, "a load of 0", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		g.Index(ctx)
+		return g.Value(t, "envoy_http_lua_gate_load_milli") == 0
+	})
+	done := callMany(t.Context(), t, g, 1)
+	awaitHeld(t, g, 1)
+	g.Triton.Up(t)
+	if counted := count(<-done); counted[codes.OK] != 1 {
+		t.Errorf("load 0: ended with %v, want OK", counted)
+	}
+}

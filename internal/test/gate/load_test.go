@@ -1,0 +1,233 @@
+package gate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/gate"
+)
+
+// shortTimes have short times, so that what depends on them can be seen.
+func shortTimes() gate.Values {
+	return gate.Defaults().Limiter("cacheSeconds", 0.2).Limiter("timeoutSeconds", 0.2).Limiter("lastKnownSeconds", 5)
+}
+
+// awaitCode calls until a call ends with the code.
+func awaitCode(t *testing.T, g *gate.Gate, want codes.Code) {
+	t.Helper()
+	envoy.Await(t, gate.Patience, fmt.Sprintf("a call that ends with %v", want), func() bool {
+		return g.Index(t.Context()).Code == want
+	})
+}
+
+var failures = map[string]func(*gate.Gate){
+	"slow": func(g *gate.Gate) {
+		slow := envoy.Sample("1")
+		slow.Delay = 500 * time.Millisecond
+		g.Prometheus.Set(slow)
+	},
+	"hanging": func(g *gate.Gate) { g.Prometheus.Set(envoy.Answer{Hang: true}) },
+	"down":    func(g *gate.Gate) { g.Prometheus.Down() },
+}
+
+// From the start: what the gate makes of a load that it never knew.
+func TestPrometheusFailsFromTheStart(t *testing.T) {
+	for failure, set := range failures {
+		for choice, want := range map[string]codes.Code{
+			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.OK,
+		} {
+			t.Run(failure+"-"+choice, func(t *testing.T) {
+				g := gate.Start(t, shortTimes().Limiter("unknownLoad", choice))
+				set(g)
+				first := g.Index(t.Context())
+				if first.Code != want || first.Took > atOnce {
+					t.Errorf("first call: %v %q after %s, want %v within the time of a query", first.Code, first.Message, first.Took, want)
+				}
+				waits := func() float64 {
+					return g.Value(t, "envoy_cluster_upstream_rq_total", "envoy_cluster_name", "gate_wait")
+				}
+				envoy.Await(t, gate.Patience, "a call that does not wait for a query", func() bool {
+					before := waits()
+					if next := g.Index(t.Context()); next.Code != want {
+						t.Errorf("next call: %v, want %v", next.Code, want)
+					}
+					return waits() == before
+				})
+			})
+		}
+	}
+}
+
+// While it runs: the gate keeps its verdict for a while, follows its choice, and resumes.
+func TestPrometheusFailsAndComesBack(t *testing.T) {
+	for failure, set := range failures {
+		for choice, want := range map[string]codes.Code{
+			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.ResourceExhausted,
+		} {
+			t.Run(failure+"-"+choice, func(t *testing.T) {
+				t.Parallel()
+				g := gate.Start(t, shortTimes().Limiter("unknownLoad", choice))
+				g.Prometheus.Set(envoy.Sample("5"))
+				if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
+					t.Fatalf("load 5: %v", r.Code)
+				}
+				set(g)
+				awaitUnknown(t, g)
+				if r := g.Index(t.Context()); r.Code != want {
+					t.Errorf("load unknown: %v %q, want %v", r.Code, r.Message, want)
+				}
+				if choice == "last" {
+					awaitCode(t, g, codes.OK) // what was known is too old by then
+				}
+				if failure == "down" {
+					g.Prometheus.Up(t)
+				}
+				g.Prometheus.Set(envoy.Sample("7"))
+				awaitMessage(t, g, "server load 7 is above 3, try again later")
+				g.Prometheus.Set(envoy.Sample("1"))
+				awaitCode(t, g, codes.OK)
+			})
+		}
+	}
+}
+
+// awaitUnknown calls until the last known load no longer counts as known: two queries' time.
+func awaitUnknown(t *testing.T, g *gate.Gate) {
+	t.Helper()
+	envoy.Await(t, gate.Patience, "an unknown load", func() bool {
+		g.Index(t.Context())
+		age := float64(time.Now().UnixMilli()) - g.Value(t, "envoy_http_lua_gate_at_ms")
+		return age > 1000
+	})
+}
+
+func awaitMessage(t *testing.T, g *gate.Gate, want string) {
+	t.Helper()
+	envoy.Await(t, gate.Patience, fmt.Sprintf("a refusal with %q", want), func() bool {
+		r := g.Index(t.Context())
+		return r.Code == codes.ResourceExhausted && r.Message == want
+	})
+}
+
+func TestRampRefusesAShare(t *testing.T) {
+	g := gate.Start(t, gate.Defaults().Limiter("ramp", 2.0).Limiter("cacheSeconds", 60.0))
+	g.Prometheus.Set(envoy.Sample("3.5")) // a quarter of the ramp
+	const calls = 2000
+	refused := 0
+	for range calls {
+		if g.Index(t.Context()).Code == codes.ResourceExhausted {
+			refused++
+		}
+	}
+	if refused < calls*20/100 || refused > calls*30/100 {
+		t.Errorf("%d of %d calls refused, want about a quarter", refused, calls)
+	}
+}
+
+// Neither more calls, nor more clients, nor more workers make more queries.
+func TestQueriesDoNotGrow(t *testing.T) {
+	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 60.0))
+	slow := envoy.Sample("1")
+	slow.Delay = 50 * time.Millisecond
+	g.Prometheus.Set(slow)
+	var wait sync.WaitGroup
+	for range 40 {
+		client := envoy.Dial(t, g.Listener)
+		for range 5 {
+			wait.Go(func() {
+				if r := client.Call(t.Context(), envoy.RepositoryIndex, nil); r.Code != codes.OK {
+					t.Errorf("%v %q", r.Code, r.Message)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	if queries := len(g.Prometheus.Queries()); queries != 1 {
+		t.Errorf("%d queries for 200 calls of 40 clients within the cache time, want 1", queries)
+	}
+}
+
+// Clients that go away while they wait for the load leave the gate as it was.
+func TestClientGoesAwayWhileTheLoadIsRead(t *testing.T) {
+	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 60))
+	slow := envoy.Sample("5")
+	slow.Delay = 3 * time.Second // longer than all of them together
+	g.Prometheus.Set(slow)
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
+		if r := g.Index(ctx); r.Code != codes.DeadlineExceeded {
+			t.Errorf("%v, want the client's own deadline", r.Code)
+		}
+		cancel()
+	}
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
+		t.Errorf("the call after them: %v, want the verdict that they started", r.Code)
+	}
+	if queries := len(g.Prometheus.Queries()); queries != 1 {
+		t.Errorf("%d queries, want 1", queries)
+	}
+	awaitIdle(t, g)
+}
+
+// awaitIdle waits until Envoy has no request left anywhere.
+func awaitIdle(t *testing.T, g *gate.Gate) {
+	t.Helper()
+	envoy.Await(t, gate.Patience, "no active request in Envoy", func() bool {
+		active, _ := g.Metrics(t).Sum("envoy_cluster_upstream_rq_active")
+		downstream, _ := g.Metrics(t).Sum("envoy_http_downstream_rq_active", "envoy_http_conn_manager_prefix", "ingress_grpc")
+		return active == 0 && downstream == 0
+	})
+}
+
+// replace is an edit of the gate's file that has to find what it replaces.
+func replace(t *testing.T, old, by string) gate.Edit {
+	return func(text string) string {
+		if !strings.Contains(text, old) {
+			t.Fatalf("the gate's file has no %q", old)
+		}
+		return strings.Replace(text, old, by, 1)
+	}
+}
+
+// A fault of the script follows the choice for an unknown load, and Envoy's own counter of faults stays 0.
+func TestFaultOfTheScript(t *testing.T) {
+	for fault, replacement := range map[string][2]string{
+		"nil":             {"local function judge(handle)", "local function judge(handle) local _ = nil .. 1"},
+		"unknown-cluster": {"handle:httpCall(config.refresh_cluster,", "handle:httpCall(\"nowhere\","},
+	} {
+		for choice, want := range map[string]codes.Code{"open": codes.OK, "closed": codes.ResourceExhausted} {
+			t.Run(fault+"-"+choice, func(t *testing.T) {
+				g := gate.Start(t, gate.Defaults().Limiter("unknownLoad", choice), replace(t, replacement[0], replacement[1]))
+				if r := g.Index(t.Context()); r.Code != want {
+					t.Errorf("%v %q, want %v", r.Code, r.Message, want)
+				}
+				outcome := map[string]string{"open": "fault_allowed", "closed": "fault_refused"}[choice]
+				if n := g.Outcomes(t)[outcome]; n != 1 {
+					t.Errorf("outcomes %v, want 1 of %s", g.Outcomes(t), outcome)
+				}
+				if n := g.Value(t, "envoy_http_lua_gate_errors"); n != 0 {
+					t.Errorf("envoy counts %v faults", n)
+				}
+			})
+		}
+	}
+}
+
+// A fault while Prometheus is asked makes the load unknown.
+func TestFaultOfTheRefresh(t *testing.T) {
+	g := gate.Start(t, gate.Defaults().Limiter("unknownLoad", "closed"),
+		replace(t, "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\","))
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Message != "the server load is unknown, try again later" {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+	if answers := g.Answers(t); answers["fault"] != 1 {
+		t.Errorf("answers %v, want 1 fault", answers)
+	}
+}

@@ -1,0 +1,126 @@
+package gate_test
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/gate"
+)
+
+// asked makes a call, and returns the one query that it led to.
+func asked(t *testing.T, g *gate.Gate) envoy.Query {
+	t.Helper()
+	g.Index(t.Context())
+	queries := g.Prometheus.Queries()
+	if len(queries) == 0 {
+		t.Fatalf("Prometheus was not asked; answers %v", g.Answers(t))
+	}
+	return queries[len(queries)-1]
+}
+
+func TestQueryByPost(t *testing.T) {
+	const metric = `sum(a{b="c d+e%41]]"}) / 2 > bool 1 == bool 1`
+	g := gate.Start(t, gate.Defaults().With("serverLoadMetric", metric).With("serverLoadThreshold", 5).
+		With("prometheus.external.path", "/select/prometheus").
+		With("prometheus.external.headers", map[string]any{"X-Scope-OrgID": "team-1"}))
+	g.Prometheus.Set(envoy.Sample("6"))
+	q := asked(t, g)
+	if q.Method != "POST" || q.Path != "/select/prometheus/api/v1/query" || q.Host != "prometheus.test:9090" {
+		t.Errorf("%s %s of %s", q.Method, q.Path, q.Host)
+	}
+	if q.PromQL != metric {
+		t.Errorf("query %q, want the user's own %q", q.PromQL, metric)
+	}
+	if tenant := q.Header.Get("X-Scope-OrgID"); tenant != "team-1" {
+		t.Errorf("tenant %q", tenant)
+	}
+	if r := g.Index(t.Context()); r.Message != "server load 6 is above 5, try again later" {
+		t.Errorf("%v %q", r.Code, r.Message)
+	}
+}
+
+func TestCredentialsFollowTheirSecret(t *testing.T) {
+	g := gate.New(t)
+	envoy.Mount(t, g.Secrets, map[string]string{"token": "first\n"})
+	g.Run(t, gate.Defaults().Limiter("cacheSeconds", 0.1).
+		With("prometheus.external.auth.bearerTokenSecret", map[string]any{"name": "prometheus", "key": "token"}))
+	if got := asked(t, g).Header.Get("Authorization"); got != "Bearer first" {
+		t.Errorf("authorization %q", got)
+	}
+	envoy.Mount(t, g.Secrets, map[string]string{"token": "second\n"})
+	envoy.Await(t, gate.Patience, "the rotated token", func() bool {
+		return asked(t, g).Header.Get("Authorization") == "Bearer second"
+	})
+}
+
+func TestBasicAuth(t *testing.T) {
+	g := gate.New(t)
+	envoy.Mount(t, g.Secrets, map[string]string{"username": "ann\n", "password": "p:w"})
+	g.Run(t, gate.Defaults().With("prometheus.external.auth.basicAuthSecret",
+		map[string]any{"name": "prometheus", "usernameKey": "username", "passwordKey": "password"}))
+	if got := asked(t, g).Header.Get("Authorization"); got != "Basic YW5uOnA6dw==" {
+		t.Errorf("authorization %q", got)
+	}
+}
+
+func TestMissingCredentials(t *testing.T) {
+	g := gate.Start(t, gate.Defaults().
+		With("prometheus.external.auth.bearerTokenSecret", map[string]any{"name": "prometheus", "key": "token"}))
+	if r := g.Index(t.Context()); r.Code != codes.OK {
+		t.Errorf("%v %q, want the choice for an unknown load", r.Code, r.Message)
+	}
+	if answers := g.Answers(t); answers["no_credentials"] != 1 || len(g.Prometheus.Queries()) != 0 {
+		t.Errorf("answers %v after %d queries, want none without credentials", answers, len(g.Prometheus.Queries()))
+	}
+}
+
+// overTLS are values whose Prometheus has a certificate of a private authority.
+func overTLS() gate.Values {
+	return gate.Defaults().With("prometheus.external.scheme", "https").Limiter("unknownLoad", "closed").
+		Limiter("cacheSeconds", 0.1).Limiter("timeoutSeconds", 1).
+		With("prometheus.external.tls.caConfigMap", map[string]any{"name": "authority", "key": "ca.crt"})
+}
+
+func TestPrometheusIsVerified(t *testing.T) {
+	ours, other := envoy.NewAuthority(t), envoy.NewAuthority(t)
+	for _, c := range []struct {
+		name      string
+		authority envoy.Authority
+		host      string
+		want      codes.Code
+	}{
+		{"right", ours, "prometheus.test", codes.OK},
+		{"other-name", ours, "elsewhere.test", codes.ResourceExhausted},
+		{"other-authority", other, "prometheus.test", codes.ResourceExhausted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := gate.New(t)
+			envoy.Mount(t, g.Secrets, map[string]string{"ca.crt": ours.PEM})
+			g.Prometheus.UseTLS(t, c.authority.Certificate(t, c.host))
+			g.Run(t, overTLS())
+			if r := g.Index(t.Context()); r.Code != c.want {
+				t.Errorf("%v %q, want %v; answers %v", r.Code, r.Message, c.want, g.Answers(t))
+			}
+			for _, q := range g.Prometheus.Queries() {
+				if q.SNI != "prometheus.test" {
+					t.Errorf("SNI %q", q.SNI)
+				}
+			}
+		})
+	}
+}
+
+func TestAuthorityFollowsItsSecret(t *testing.T) {
+	first, second := envoy.NewAuthority(t), envoy.NewAuthority(t)
+	g := gate.New(t)
+	envoy.Mount(t, g.Secrets, map[string]string{"ca.crt": first.PEM})
+	g.Prometheus.UseTLS(t, first.Certificate(t, "prometheus.test"))
+	g.Run(t, overTLS())
+	awaitCode(t, g, codes.OK)
+	g.Prometheus.UseTLS(t, second.Certificate(t, "prometheus.test"))
+	awaitCode(t, g, codes.ResourceExhausted)
+	envoy.Mount(t, g.Secrets, map[string]string{"ca.crt": second.PEM})
+	awaitCode(t, g, codes.OK)
+}

@@ -1,0 +1,117 @@
+package gate_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/gate"
+)
+
+// A changed threshold reaches Envoy without a restart, and no call fails on the way.
+func TestReloadUnderLoad(t *testing.T) {
+	g := gate.Start(t, gate.Defaults())
+	g.Prometheus.Set(envoy.Sample("5"))
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
+		t.Fatalf("load 5, threshold 3: %v", r.Code)
+	}
+	g.Triton.SetDelay(20 * time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	var calls, failed atomic.Int64
+	for range 8 {
+		client := envoy.Dial(t, g.Listener)
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				calls.Add(1)
+				if r := client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.OK {
+					failed.Add(1)
+				}
+				if r := client.Call(t.Context(), envoy.RepositoryIndex, nil); r.Code != codes.OK && r.Code != codes.ResourceExhausted {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	for threshold := range 5 {
+		g.Reload(t, gate.Defaults().With("serverAdmissionThreshold", 6+threshold))
+	}
+	if r := g.Index(t.Context()); r.Code != codes.OK {
+		t.Errorf("load 5, threshold 10: %v %q", r.Code, r.Message)
+	}
+	stop()
+	wait.Wait()
+	if failed.Load() > 0 {
+		t.Errorf("%d of %d calls failed", failed.Load(), calls.Load())
+	}
+}
+
+// A changed threshold counts for the next call in every worker, however long a load is kept.
+func TestReloadCountsAtOnce(t *testing.T) {
+	slow := gate.Defaults().Limiter("cacheSeconds", 60)
+	g := gate.Start(t, slow)
+	g.Prometheus.Set(envoy.Sample("5"))
+	var clients []*envoy.Client
+	for range 16 {
+		clients = append(clients, envoy.Dial(t, g.Listener))
+	}
+	want := func(code codes.Code) {
+		for i, client := range clients {
+			if r := client.Call(t.Context(), envoy.RepositoryIndex, nil); r.Code != code {
+				t.Fatalf("client %d: %v %q, want %v", i, r.Code, r.Message, code)
+			}
+		}
+	}
+	want(codes.ResourceExhausted)
+	for range 5 {
+		g.Reload(t, slow.With("serverAdmissionThreshold", 10))
+		want(codes.OK)
+		g.Reload(t, slow)
+		want(codes.ResourceExhausted)
+	}
+	if queries := len(g.Prometheus.Queries()); queries != 11 {
+		t.Errorf("%d queries for 11 configurations", queries)
+	}
+}
+
+// A gate that does not compile is refused, and the one before it goes on.
+func TestBrokenReloadChangesNothing(t *testing.T) {
+	g := gate.Start(t, gate.Defaults())
+	g.Prometheus.Set(envoy.Sample("5"))
+	g.Index(t.Context())
+	envoy.Mount(t, g.GateFiles, map[string]string{"gate.yaml": strings.Replace(
+		g.GateFile(t), "local config = {", "local config = = {", 1)})
+	envoy.Await(t, gate.Patience, "a refused reload", func() bool {
+		return g.Value(t, "envoy_extension_config_discovery_http_filter_gate_config_fail") > 0
+	})
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
+		t.Errorf("%v %q, want the refusal of the gate before", r.Code, r.Message)
+	}
+	if outcomes, queries := g.Outcomes(t), len(g.Prometheus.Queries()); outcomes["refused"] != 2 || queries > 2 {
+		t.Errorf("outcomes %v, %d queries; want the gate before to go on with what it knew", outcomes, queries)
+	}
+}
+
+// 10,000 guarded calls at once share one query, and all get through.
+func TestTenThousandGuardedCallsAtOnce(t *testing.T) {
+	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 60))
+	g.Triton.SetDelay(2 * time.Second)
+	g.Index(t.Context())
+	done := callMany(t.Context(), t, g, 10000)
+	envoy.Await(t, 4*gate.Patience, "10,000 calls in Triton", func() bool {
+		return g.Triton.Calls(envoy.RepositoryIndex) >= 10001
+	})
+	if counted := count(<-done); counted[codes.OK] != 10000 {
+		t.Errorf("ended with %v", counted)
+	}
+	if queries := len(g.Prometheus.Queries()); queries != 1 {
+		t.Errorf("%d queries, want 1", queries)
+	}
+	awaitIdle(t, g)
+}

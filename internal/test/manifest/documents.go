@@ -1,0 +1,55 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// documents reads a YAML stream as kubectl does, and refuses a key that comes twice. Documents of comments alone are
+// left out.
+func documents(stream string) ([]map[string]any, error) {
+	var docs []map[string]any
+	var faults []error
+	r := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(stream)))
+	for n := 1; ; n++ {
+		raw, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return docs, errors.Join(faults...)
+		}
+		if err != nil {
+			return docs, errors.Join(append(faults, err)...)
+		}
+		doc, err := object(raw)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("document %d: %w", n, err))
+		}
+		if doc != nil {
+			docs = append(docs, doc)
+		}
+	}
+}
+
+// object reads one YAML document with its numbers as they are written. It is nil for an empty document.
+func object(raw []byte) (map[string]any, error) {
+	text, err := yaml.YAMLToJSONStrict(raw)
+	if err != nil {
+		return nil, err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	doc, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("must be an object, got %.40s", text)
+	}
+	return doc, nil
+}

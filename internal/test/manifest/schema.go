@@ -1,0 +1,111 @@
+// Package manifest checks rendered manifests as an API server would when it is asked to be strict: against the OpenAPI
+// documents that Kubernetes publishes for a release and the custom resource definitions of KEDA and of the Prometheus
+// operator.
+//
+// What it refuses: a key given twice, a field that the API does not have, a missing or null field, a wrong type, a
+// quantity that does not parse, a name or label that the API server's own functions refuse, a selector that its own
+// pods do not match, and an object that comes twice.
+//
+// What it does not know: rules between fields that the API server has in code or in CEL.
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/tools"
+)
+
+// A Validator checks manifests against one Kubernetes release. Tests that run in parallel may share it.
+type Validator struct {
+	version    string // "1.34"
+	kubernetes string // folder of OpenAPI documents
+	customs    []string
+
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	added    map[string]bool   // resources that the compiler has, by URL
+	kinds    map[string]string // apiVersion and kind -> URL of the schema
+}
+
+// For is the Validator of a Kubernetes release, such as "1.34", whose documents are installed. The test fails if they
+// are not.
+func For(t testing.TB, kubernetes string) *Validator {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft4) // what OpenAPI 3.0 extends
+	c.AssertFormat()
+	for _, f := range formats() {
+		c.RegisterFormat(f)
+	}
+	return &Validator{
+		version:    kubernetes,
+		kubernetes: tools.Dir(t, "kubernetes-"+kubernetes),
+		customs:    []string{tools.Dir(t, "keda"), tools.Dir(t, "prometheus-operator")},
+		compiler:   c,
+		added:      map[string]bool{},
+		kinds:      map[string]string{},
+	}
+}
+
+// Check gives every fault of the manifests, which are YAML texts of any number of documents, by file. A fault begins
+// with the file, the object and the path of the field.
+func (v *Validator) Check(manifests map[string]string) []error {
+	var faults []error
+	seen := map[string]string{} // object -> file
+	for _, file := range slices.Sorted(maps.Keys(manifests)) {
+		docs, err := documents(manifests[file])
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", file, err))
+		}
+		for _, doc := range docs {
+			id := identity(doc)
+			if first, twice := seen[id]; twice {
+				faults = append(faults, fmt.Errorf("%s: %s: already in %s", file, id, first))
+			}
+			seen[id] = file
+			for _, err := range v.checkObject(doc) {
+				faults = append(faults, fmt.Errorf("%s: %s: %w", file, id, err))
+			}
+		}
+	}
+	return faults
+}
+
+func (v *Validator) checkObject(doc map[string]any) []error {
+	s, err := v.schemaOf(doc)
+	if err != nil {
+		return []error{err}
+	}
+	var faults []error
+	if err := s.Validate(doc); err != nil {
+		faults = explain(err)
+	}
+	faults = append(faults, checkNames(doc)...)
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return faults
+}
+
+// identity names an object as kubectl does, with its API group and namespace.
+func identity(doc map[string]any) string {
+	meta, _ := doc["metadata"].(map[string]any)
+	kind, name := text(doc, "kind"), text(meta, "name")
+	if group, _, ok := strings.Cut(text(doc, "apiVersion"), "/"); ok {
+		kind += "." + group
+	}
+	if namespace := text(meta, "namespace"); namespace != "" {
+		name = namespace + "/" + name
+	}
+	return kind + " " + name
+}
+
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}

@@ -1,0 +1,37 @@
+package prometheus
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+)
+
+func TestCollectorServesTheReleaseAndNothingElse(t *testing.T) {
+	s := start(t, embedded, pods(t))
+	envoy.Await(t, limit, "a Triton is scraped", func() bool { return s.value(t, "nv_gpu_utilization") == "0.5" })
+	e := envoy.Start(t, envoy.Options{
+		Bootstrap: configMap(t, s.manifests, "collector/collector.yaml")["envoy.yaml"],
+		Endpoints: map[string]string{"prometheus": s.addr},
+	})
+	at := "http://" + e.Addr(t, "metrics")
+	if got := get(t, at+"/health"); got != "OK\n" {
+		t.Errorf("/health says %q", got)
+	}
+	text := get(t, at+"/metrics?match[]=up")
+	if !strings.Contains(text, `nv_gpu_utilization{`) || !strings.Contains(text, `release="sonic"`) || !strings.Contains(text, "nv_cpu_utilization") {
+		t.Errorf("/metrics lacks the servers' series:\n%s", text)
+	}
+	if strings.Contains(text, "envoy_cluster") || strings.Contains(text, "\nup{") {
+		t.Errorf("/metrics serves more than the servers' series:\n%s", text)
+	}
+	for _, path := range []string{"/", "/federate", "/api/v1/query?query=up", "/metrics/../api/v1/query", "/metricsx"} {
+		if got := status(t, http.MethodGet, at+path); got != http.StatusNotFound {
+			t.Errorf("GET %s is answered with %d, want 404", path, got)
+		}
+	}
+	if got := status(t, http.MethodPost, at+"/metrics"); got != http.StatusNotFound {
+		t.Errorf("POST /metrics is answered with %d, want 404", got)
+	}
+}

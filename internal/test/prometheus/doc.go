@@ -1,0 +1,3 @@
+// Package prometheus runs in tests what the chart renders for Prometheus and the metrics collector: the real
+// Prometheus with the rendered arguments, configuration and rules, and the real Envoy in front of it.
+package prometheus

@@ -1,0 +1,150 @@
+package prometheus
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+)
+
+// pods are a Triton, an Envoy, and what must not be scraped: other ports of them, and pods that have ended.
+func pods(t *testing.T) []map[string]string {
+	t.Helper()
+	begun := time.Now()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "nv_gpu_utilization{gpu_uuid=\"GPU-a\"} 0.5\nnv_cpu_utilization 0.25\n")
+		served := time.Since(begun).Microseconds() * 3 // three requests are served at any time
+		fmt.Fprintf(w, "nv_inference_request_duration_us{model=\"m\"} %d\nnv_inference_queue_duration_us{model=\"m\"} 0\n", served)
+	})
+	mux.HandleFunc("/stats/prometheus", func(w http.ResponseWriter, _ *http.Request) {
+		const of = "{envoy_cluster_name=\"triton_grpc_service\"}"
+		inFlight := time.Since(begun).Milliseconds() * 9
+		fmt.Fprintf(w, "envoy_cluster_membership_healthy%s 2\nenvoy_cluster_upstream_rq_time_sum%s %d\n", of, of, inFlight)
+		fmt.Fprintf(w, "envoy_cluster_upstream_rq_total%s %d\nenvoy_cluster_upstream_cx_none_healthy%s 0\n", of, inFlight/100, of)
+	})
+	stub := httptest.NewServer(mux)
+	t.Cleanup(stub.Close)
+	pod := func(name, phase, port string) map[string]string {
+		return map[string]string{"address": stub.Listener.Addr().String(), "pod_name": name, "pod_phase": phase, "pod_container_port_name": port, "namespace": "cms"}
+	}
+	return []map[string]string{
+		pod("triton-0", "Running", "metrics"), pod("triton-0", "Running", "grpc"), pod("triton-1", "Succeeded", "metrics"),
+		pod("envoy-0", "Running", "stats"), pod("envoy-0", "Running", "grpc"), pod("envoy-1", "Failed", "stats"),
+	}
+}
+
+const embedded = `
+prometheus:
+  enabled: true
+  server: {global: {scrape_interval: 1s, evaluation_interval: 1s}}
+serverLoadRateInterval: 5s
+metricsCollector: {enabled: true}
+`
+
+func TestPrometheusScrapesRunningPodsOnceAndRecords(t *testing.T) {
+	s := start(t, embedded, pods(t))
+	envoy.Await(t, limit, "the record of healthy replicas is 2", func() bool {
+		return s.value(t, `supersonic:healthy_replicas{release="sonic",namespace="cms"}`) == "2"
+	})
+	envoy.Await(t, limit, "both jobs have scraped", func() bool {
+		return s.value(t, "count(up) >= 2") != ""
+	})
+	for job, pod := range map[string]string{"sonic-triton": "triton-0", "sonic-envoy": "envoy-0"} {
+		up := s.query(t, fmt.Sprintf("up{job=%q}", job))
+		if len(up) != 1 {
+			t.Errorf("%s has targets %v, want one", job, up)
+			continue
+		}
+		for label, want := range map[string]string{"pod": pod, "namespace": "cms", "release": "sonic", "app": "supersonic"} {
+			if got := up[0].Metric[label]; got != want {
+				t.Errorf("%s: label %s is %q, want %q", job, label, got, want)
+			}
+		}
+	}
+	if got := status(t, http.MethodPost, "http://"+s.addr+"/api/v1/write"); got != http.StatusNotFound {
+		t.Errorf("remote write is answered with %d, want 404: nobody asked for it", got)
+	}
+	if got := status(t, http.MethodPost, "http://"+s.addr+"/-/quit"); got != http.StatusForbidden {
+		t.Errorf("quit is answered with %d, want 403", got)
+	}
+}
+
+func TestPrometheusReadsAChangedConfiguration(t *testing.T) {
+	s := start(t, embedded, nil)
+	s.edit(t, func(config map[string]any) {
+		config["global"].(map[string]any)["external_labels"] = map[string]any{"changed": "yes"}
+	})
+	envoy.Await(t, limit, "the changed configuration is in use", func() bool {
+		return strings.Contains(get(t, "http://"+s.addr+"/api/v1/status/config"), "changed: ")
+	})
+}
+
+func TestRemoteWriteIsOnWhereAPartOfTheReleaseWrites(t *testing.T) {
+	for name, test := range map[string]struct {
+		values string
+		want   bool
+	}{
+		"nobody":              {"", false},
+		"tempo":               {"tempo: {enabled: true}", true},
+		"tempo-without":       {"tempo: {enabled: true, tempo: {metricsGenerator: {enabled: false}}}", false},
+		"tempo-to-another":    {"tempo: {enabled: true, tempo: {metricsGenerator: {remoteWriteUrl: \"http://other:9090/api/v1/write\"}}}", false},
+		"collector":           {"tempo: {enabled: true}\nopentelemetry-collector: {enabled: true}", true},
+		"flag-of-0.3.1":       {"", true},
+		"collector-elsewhere": {"opentelemetry-collector: {enabled: true, config: {exporters: {otlp: {endpoint: \"http://t:4317\"}, prometheusremotewrite: {endpoint: \"http://other/write\"}}}}", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flags := "[]"
+			if name == "flag-of-0.3.1" {
+				flags = "[web.enable-remote-write-receiver]"
+			}
+			m := rendered(t, "prometheus: {enabled: true, server: {extraFlags: "+flags+"}}\n"+test.values)
+			flagged := 0
+			for _, arg := range container(t, m) {
+				if arg == "--web.enable-remote-write-receiver" {
+					flagged++
+				}
+			}
+			if got := flagged == 1; got != test.want || flagged > 1 {
+				t.Errorf("the flag is given %d times, want it: %t", flagged, test.want)
+			}
+		})
+	}
+}
+
+// TestARecordIsWhatItsQueryAnswers holds that whoever reads the records, as the gate may, reads what the queries say.
+func TestARecordIsWhatItsQueryAnswers(t *testing.T) {
+	s := start(t, embedded, pods(t))
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Record, Expr string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(configMap(t, s.manifests, "prometheus/configmap.yaml")["rules.yml"]), &rules); err != nil {
+		t.Fatal(err)
+	}
+	const recorded = `{release="sonic",namespace="cms"}`
+	envoy.Await(t, limit, "the load is measured", func() bool {
+		text := s.value(t, "supersonic:needed_replicas"+recorded)
+		return text != "" && text != "0"
+	})
+	compared := 0
+	for _, r := range rules.Groups[0].Rules {
+		// A scrape that ends after the rule's evaluation may have begun before it, so a second look is fair.
+		envoy.Await(t, limit, r.Record+" is what its query answers", func() bool {
+			at := s.value(t, "timestamp("+r.Record+recorded+")")
+			got, want := s.value(t, r.Record+recorded+" @ "+at), s.valueAt(t, r.Expr, at)
+			return got != "" && got == want
+		})
+		compared++
+	}
+	if compared < 7 {
+		t.Errorf("%d records are compared, want at least the terms and both queries", compared)
+	}
+}

@@ -1,0 +1,243 @@
+package prometheus
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/chart"
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/tools"
+)
+
+const limit = 60 * time.Second // for what takes a second or two
+
+// A server is a running Prometheus with what the chart renders for it.
+type server struct {
+	addr, dir string
+	manifests render.Manifests
+}
+
+// start runs Prometheus as its Deployment does. Pods come from pods, in place of Kubernetes.
+func start(t *testing.T, values string, pods []map[string]string) *server {
+	t.Helper()
+	s := &server{addr: freeAddr(t), dir: t.TempDir(), manifests: rendered(t, values)}
+	for name, text := range configMap(t, s.manifests, "prometheus/configmap.yaml") {
+		s.write(t, name, strings.ReplaceAll(text, "/etc/prometheus/", s.dir+"/"))
+	}
+	s.edit(t, func(config map[string]any) {
+		for _, job := range config["scrape_configs"].([]any) {
+			job := job.(map[string]any)
+			delete(job, "kubernetes_sd_configs")
+			job["static_configs"] = static(pods)
+		}
+	})
+	command := exec.Command(tools.Path(t, "prometheus"), s.arguments(t)...)
+	var log bytes.Buffer
+	command.Stdout, command.Stderr = &log, &log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if t.Failed() {
+			t.Logf("Prometheus says:\n%s", log.String())
+		}
+	})
+	envoy.Await(t, limit, "Prometheus is ready", func() bool {
+		answer, err := http.Get("http://" + s.addr + "/-/ready")
+		if err != nil {
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	return s
+}
+
+// static gives the pods the labels that Kubernetes' discovery would.
+func static(pods []map[string]string) []any {
+	var groups []any
+	for _, pod := range pods {
+		labels := map[string]any{}
+		for name, value := range pod {
+			if name != "address" {
+				labels["__meta_kubernetes_"+name] = value
+			}
+		}
+		groups = append(groups, map[string]any{"targets": []any{pod["address"]}, "labels": labels})
+	}
+	return groups
+}
+
+// arguments are those of the rendered container, with the test's folders.
+func (s *server) arguments(t *testing.T) []string {
+	t.Helper()
+	args := append(container(t, s.manifests), "--web.listen-address="+s.addr)
+	for i, arg := range args {
+		args[i] = strings.NewReplacer("/etc/prometheus", s.dir, "=/data", "="+s.dir+"/data", "interval=10s", "interval=1s").Replace(arg)
+	}
+	return args
+}
+
+func container(t *testing.T, m render.Manifests) []string {
+	t.Helper()
+	var deployment struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Containers []struct{ Args []string }
+				}
+			}
+		}
+	}
+	text, _, _ := strings.Cut(m["prometheus/deployment.yaml"], "\n---\n")
+	if err := yaml.Unmarshal([]byte(text), &deployment); err != nil {
+		t.Fatal(err)
+	}
+	return deployment.Spec.Template.Spec.Containers[0].Args
+}
+
+func rendered(t *testing.T, values string) render.Manifests {
+	t.Helper()
+	c, err := render.Load(chart.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	vals := map[string]any{}
+	if err := yaml.Unmarshal([]byte(values), &vals); err != nil {
+		t.Fatal(err)
+	}
+	m, err := render.Chart(c, vals, render.Options{Release: "sonic", Namespace: "cms", Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// configMap gives the content of the first object of a template.
+func configMap(t *testing.T, m render.Manifests, path string) map[string]string {
+	t.Helper()
+	text, _, _ := strings.Cut(m[path], "\n---\n")
+	var object struct{ Data map[string]string }
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object.Data
+}
+
+func (s *server) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edit changes the configuration file.
+func (s *server) edit(t *testing.T, change func(map[string]any)) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "prometheus.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config map[string]any
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	change(config)
+	if text, err = yaml.Marshal(config); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "prometheus.yml", string(text))
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// result is a series of an answer of Prometheus.
+type result struct {
+	Metric map[string]string
+	Value  [2]any
+}
+
+func (s *server) query(t *testing.T, expr string) []result {
+	t.Helper()
+	return s.queryAt(t, expr, "")
+}
+
+// queryAt asks for a time in seconds, now if it is empty.
+func (s *server) queryAt(t *testing.T, expr, at string) []result {
+	t.Helper()
+	asked := url.Values{"query": {expr}}
+	if at != "" {
+		asked.Set("time", at)
+	}
+	var answer struct{ Data struct{ Result []result } }
+	if err := json.Unmarshal([]byte(get(t, "http://"+s.addr+"/api/v1/query?"+asked.Encode())), &answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Data.Result
+}
+
+// value is the one value of an answer, empty if there is none.
+func (s *server) value(t *testing.T, expr string) string {
+	t.Helper()
+	return s.valueAt(t, expr, "")
+}
+
+func (s *server) valueAt(t *testing.T, expr, at string) string {
+	t.Helper()
+	if results := s.queryAt(t, expr, at); len(results) == 1 {
+		return fmt.Sprint(results[0].Value[1])
+	}
+	return ""
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func status(t *testing.T, method, url string) int {
+	t.Helper()
+	request, err := http.NewRequest(method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}

@@ -1,0 +1,212 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+)
+
+// issuer signs tokens and serves its public key over TLS.
+type issuer struct {
+	key  *rsa.PrivateKey
+	addr string // host:port of the key set
+}
+
+func newIssuer(t testing.TB, ca envoy.Authority, host string) issuer {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := issuer{key: key}
+	set := fmt.Sprintf(`{"keys":[{"kty":"RSA","alg":"RS256","use":"sig","kid":"1","n":%q,"e":%q}]}`,
+		base64.RawURLEncoding.EncodeToString(key.N.Bytes()),
+		base64.RawURLEncoding.EncodeToString(big.NewInt(int64(key.E)).Bytes()))
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.Certificate(t, host)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.addr = listener.Addr().String()
+	serve(t, listener, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/keys" || r.TLS.ServerName == "" {
+			http.Error(w, "not here", http.StatusNotFound)
+			return
+		}
+		fmt.Fprint(w, set)
+	})
+	return i
+}
+
+func serve(t testing.TB, listener net.Listener, handle http.HandlerFunc) {
+	server := &http.Server{Handler: handle, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+}
+
+// token is a good one, but for the given claims.
+func (i issuer) token(t testing.TB, name string, claims jwt.MapClaims) string {
+	t.Helper()
+	all := jwt.MapClaims{"iss": name, "aud": "sonic", "sub": "someone", "exp": time.Now().Add(time.Hour).Unix()}
+	for claim, value := range claims {
+		all[claim] = value
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodRS256, all)
+	token.Header["kid"] = "1"
+	text, err := token.SignedString(i.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+const twoProviders = `
+envoy:
+  auth:
+    enabled: true
+    providers:
+    - name: one
+      issuer: https://one.example.org
+      audiences: [sonic, other]
+      jwksUri: https://keys.example.org:8443/keys
+      ca: {secretName: authority}
+    - name: two
+      issuer: https://two.example.org
+      audiences: [sonic]
+      jwksUri: https://keys.two.example.org/keys
+      ca: {secretName: authority, key: ca.crt}
+      claims:
+      - {path: [groups], values: [physics, "it's"]}
+      - {path: [realm, level], values: [full]}
+`
+
+func TestTokens(t *testing.T) {
+	ca := envoy.NewAuthority(t)
+	one, two := newIssuer(t, ca, "keys.example.org"), newIssuer(t, ca, "keys.two.example.org")
+	p := Start(t, Options{
+		Values:    twoProviders,
+		Endpoints: map[string]string{"auth_cluster_one": one.addr, "auth_cluster_two": two.addr},
+		Secrets:   map[string]string{"jwks-one/ca.crt": ca.PEM, "jwks-two/ca.crt": ca.PEM},
+	})
+	const first, second = "https://one.example.org", "https://two.example.org"
+	met := jwt.MapClaims{"groups": []string{"staff", "physics"}, "realm": map[string]any{"level": "full"}}
+	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"iss": first, "aud": "sonic"}).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, token string
+		want        codes.Code
+	}{
+		{"good", one.token(t, first, nil), codes.OK},
+		{"second-audience", one.token(t, first, jwt.MapClaims{"aud": "other"}), codes.OK},
+		{"one-of-several-audiences", one.token(t, first, jwt.MapClaims{"aud": []string{"x", "sonic"}}), codes.OK},
+		{"none", "", codes.Unauthenticated},
+		{"expired", one.token(t, first, jwt.MapClaims{"exp": time.Now().Add(-time.Hour).Unix()}), codes.Unauthenticated},
+		{"not-yet", one.token(t, first, jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}), codes.Unauthenticated},
+		{"forged", two.token(t, first, nil), codes.Unauthenticated},
+		{"unsigned", unsigned, codes.Unauthenticated},
+		{"garbage", "a.b.c", codes.Unauthenticated},
+		{"unknown-issuer", one.token(t, "https://three.example.org", nil), codes.Unauthenticated},
+		{"wrong-audience", one.token(t, first, jwt.MapClaims{"aud": "sonic other"}), codes.PermissionDenied},
+		{"claims-met", two.token(t, second, met), codes.OK},
+		{"claim-is-text", two.token(t, second, jwt.MapClaims{"groups": "it's", "realm": met["realm"]}), codes.OK},
+		{"claims-missing", two.token(t, second, nil), codes.PermissionDenied},
+		{"one-claim-of-two", two.token(t, second, jwt.MapClaims{"groups": met["groups"]}), codes.PermissionDenied},
+		{"claim-contains", two.token(t, second, jwt.MapClaims{"groups": []string{"physics2"}, "realm": met["realm"]}), codes.PermissionDenied},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := p.Triton.Calls(envoy.ModelInfer)
+			var header []string
+			if c.token != "" {
+				header = []string{"authorization", "Bearer " + c.token}
+			}
+			r := p.Client.Call(t.Context(), envoy.ModelInfer, nil, header...)
+			if r.Code != c.want {
+				t.Errorf("ModelInfer: %v %s, want %v", r.Code, r.Message, c.want)
+			}
+			if reached := p.Triton.Calls(envoy.ModelInfer) > before; reached != (c.want == codes.OK) {
+				t.Errorf("the call reached Triton: %v", reached)
+			}
+		})
+	}
+	for _, method := range []string{envoy.HealthCheck, envoy.ServerLive, envoy.ServerReady} {
+		if r := p.Client.Call(t.Context(), method, nil); r.Code != codes.OK {
+			t.Errorf("%s without a token: %v %s", method, r.Code, r.Message)
+		}
+	}
+	if status, _ := request(t, p.Addr(t, "stats"), "GET", "/stats/prometheus"); status != http.StatusOK {
+		t.Errorf("metrics without a token: %d", status)
+	}
+}
+
+// Whoever can stand between Envoy and the keys must not be able to put in keys of their own.
+func TestKeysAreFetchedOnlyFromTheHostThatTheyBelongTo(t *testing.T) {
+	ca, other := envoy.NewAuthority(t), envoy.NewAuthority(t)
+	for _, c := range []struct {
+		name  string
+		ca    envoy.Authority // of the server
+		host  string          // on its certificate
+		want  codes.Code
+		trust string
+	}{
+		{"right", ca, "keys.example.org", codes.OK, ca.PEM},
+		{"other-host", ca, "elsewhere.example.org", codes.Unauthenticated, ca.PEM},
+		{"other-authority", other, "keys.example.org", codes.Unauthenticated, ca.PEM},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			keys := newIssuer(t, c.ca, c.host)
+			p := Start(t, Options{
+				Values: `
+envoy:
+  auth:
+    enabled: true
+    providers:
+    - {name: one, issuer: "https://one.example.org", jwksUri: "https://keys.example.org/keys", ca: {secretName: authority}}
+`,
+				Endpoints: map[string]string{"auth_cluster_one": keys.addr},
+				Secrets:   map[string]string{"jwks-one/ca.crt": c.trust},
+			})
+			r := p.Client.Call(t.Context(), envoy.ModelInfer, nil, "authorization", "Bearer "+keys.token(t, "https://one.example.org", nil))
+			if r.Code != c.want {
+				t.Errorf("ModelInfer: %v %s, want %v", r.Code, r.Message, c.want)
+			}
+		})
+	}
+}
+
+// Without a CA of its own a provider trusts what the image trusts, which is nothing that we could sign.
+func TestKeysOfTheSingleIssuerComeFromAPublicAuthority(t *testing.T) {
+	keys := newIssuer(t, envoy.NewAuthority(t), "keys.example.org")
+	p := Start(t, Options{
+		Values: `
+envoy:
+  auth:
+    enabled: true
+    jwt_issuer: https://one.example.org
+    jwt_remote_jwks_uri: https://keys.example.org/keys
+    audiences: [sonic]
+    url: keys.example.org
+    port: 443
+`,
+		Endpoints: map[string]string{"auth_cluster": keys.addr},
+	})
+	r := p.Client.Call(t.Context(), envoy.ModelInfer, nil, "authorization", "Bearer "+keys.token(t, "https://one.example.org", nil))
+	if r.Code != codes.Unauthenticated {
+		t.Errorf("ModelInfer with a token whose key came over an unverified connection: %v, want Unauthenticated", r.Code)
+	}
+	if failed := p.Value(t, "envoy_cluster_ssl_fail_verify_error", "envoy_cluster_name", "auth_cluster"); failed == 0 {
+		t.Error("no certificate was refused")
+	}
+}

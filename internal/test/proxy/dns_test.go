@@ -1,0 +1,57 @@
+package proxy
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/miekg/dns"
+)
+
+// nameServer is a stub of the cluster's DNS that knows one name.
+type nameServer struct {
+	addr string // host:port
+
+	mu        sync.Mutex
+	addresses []string
+	rcode     int // of every answer
+}
+
+func startNameServer(t testing.TB) *nameServer {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &nameServer{addr: conn.LocalAddr().String(), rcode: dns.RcodeNameError}
+	server := &dns.Server{PacketConn: conn, Handler: s}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return s
+}
+
+// Answer sets what is said of the name from now on.
+func (s *nameServer) Answer(rcode int, addresses ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rcode, s.addresses = rcode, addresses
+}
+
+// ServeDNS answers one question.
+func (s *nameServer) ServeDNS(w dns.ResponseWriter, question *dns.Msg) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reply := new(dns.Msg).SetRcode(question, s.rcode)
+	q := question.Question[0]
+	if s.rcode == dns.RcodeSuccess && q.Qtype == dns.TypeA {
+		for _, address := range s.addresses {
+			reply.Answer = append(reply.Answer, &dns.A{
+				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 5}, A: net.ParseIP(address),
+			})
+		}
+	}
+	if q.Name != "sonic-triton.cms.svc.cluster.local." {
+		reply = new(dns.Msg).SetRcode(question, dns.RcodeNameError)
+	}
+	_ = w.WriteMsg(reply)
+}

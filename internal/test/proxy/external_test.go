@@ -1,0 +1,72 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+)
+
+const externalWithGate = `
+envoy:
+  external_config: {load_from_configmap: true, configmap_name: mine}
+  rate_limiter: {prometheus_based: {enabled: true}}
+prometheus: {enabled: true}
+`
+
+// The lines that NOTES prints, put where it says, turn a user's own configuration into one with the gate.
+func TestAnOwnConfigurationWithTheLinesOfNotesHasTheGate(t *testing.T) {
+	notes := Render(t, externalWithGate).Notes()
+	_, lines, found := strings.Cut(notes, "cluster triton_grpc_service:\n\n")
+	lines, _, _ = strings.Cut(lines, "\n\n")
+	if !found {
+		t.Fatalf("NOTES has no lines for the gate:\n%s", notes)
+	}
+	indented := "\n        " + strings.ReplaceAll(lines, "\n", "\n        ")
+	own := strings.Replace(ownConfiguration, "http_filters:", "http_filters:"+indented, 1)
+	p := &Plane{Manifests: Render(t, externalWithGate), dir: t.TempDir()}
+	p.Triton, p.Prometheus = envoy.StartTriton(t), envoy.StartPrometheus(t)
+	p.Prometheus.Set(envoy.Sample("3.2"))
+	p.Run(t, Options{External: strings.ReplaceAll(own, "/etc/envoy/", p.dir+"/")})
+
+	envoy.Await(t, settle, "a refusal", func() bool {
+		return p.Client.Call(t.Context(), envoy.RepositoryIndex, nil).Code == codes.ResourceExhausted
+	})
+	if got := p.Value(t, "envoy_http_lua_gate_outcome", "outcome", "refused"); got == 0 {
+		t.Error("the refusal is not counted by outcome")
+	}
+	if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.OK {
+		t.Errorf("ModelInfer: %v %s", r.Code, r.Message)
+	}
+}
+
+// What protects Envoy and lets it be watched does not depend on who wrote the configuration.
+func TestAnOwnConfigurationGetsAHiddenAdminAStatsListenerAndTheDrainHook(t *testing.T) {
+	p := Start(t, Options{
+		Values:   "envoy: {external_config: {load_from_configmap: true, configmap_name: mine}, drain: {timeSeconds: 1}}",
+		External: ownConfiguration,
+	})
+	if _, merged := p.arguments(t); !strings.Contains(merged, `"admin":{"address":{"socket_address":{"address":"127.0.0.1"`) {
+		t.Errorf("the user's admin interface is not moved to loopback: %s", merged)
+	}
+	if status, _ := request(t, p.Addr(t, "stats"), "GET", "/ready"); status != http.StatusOK {
+		t.Errorf("readiness: %d", status)
+	}
+	if status, _ := request(t, p.Addr(t, "stats"), "GET", "/quitquitquit"); status != http.StatusNotFound {
+		t.Errorf("/quitquitquit on the stats listener: %d, want 404", status)
+	}
+	p.preStop(t)
+}
+
+// Kubernetes would expand $(NAME) in an argument.
+func TestTheMergedConfigurationSurvivesKubernetes(t *testing.T) {
+	p := &Plane{Manifests: Render(t, externalWithGate)}
+	for _, arg := range p.Container(t).Args {
+		if rest := strings.ReplaceAll(arg, "$$(", ""); strings.Contains(rest, "$(") && arg != "$(POD_NAME)" {
+			t.Errorf("an argument that Kubernetes would expand: %.200s", arg)
+		}
+	}
+}

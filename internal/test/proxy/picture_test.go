@@ -1,0 +1,147 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/storage"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/golden"
+)
+
+// pictured are the panels of the main dashboard that the documentation shows, row by row.
+var pictured = [][]string{
+	{"Work", "Occupancy ratio and thresholds"},
+	{"Servers, wanted and ready", "Gate"},
+}
+
+const (
+	pictureWidth  = 26 * vg.Centimeter
+	pictureHeight = 15 * vg.Centimeter
+)
+
+// lineColors tell the series of a panel apart, also for people who see few colors.
+var lineColors = []color.Color{
+	color.RGBA{0x00, 0x72, 0xB2, 0xff},
+	color.RGBA{0xD5, 0x5E, 0x00, 0xff},
+	color.RGBA{0x00, 0x9E, 0x73, 0xff},
+	color.RGBA{0xCC, 0x79, 0xA7, 0xff},
+	color.RGBA{0x56, 0xB4, 0xE9, 0xff},
+	color.RGBA{0x66, 0x66, 0x66, 0xff},
+}
+
+// TestPictureOfTheDashboard draws the panels of the rendered dashboard on the recording.
+func TestPictureOfTheDashboard(t *testing.T) {
+	s := recorded(t)
+	panels := map[string]panel{}
+	for _, p := range renderedDashboards(t, "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true}\n")["default.json"] {
+		panels[p.Title] = p
+	}
+	plots := make([][]*plot.Plot, len(pictured))
+	for i, row := range pictured {
+		for _, title := range row {
+			plots[i] = append(plots[i], drawPanel(t, s, panels[title]))
+		}
+	}
+	canvas := vgsvg.New(pictureWidth, pictureHeight)
+	tiles := draw.Tiles{Rows: len(pictured), Cols: len(pictured[0]), PadX: vg.Centimeter, PadY: vg.Centimeter / 2, PadRight: vg.Centimeter / 2}
+	for i, row := range plot.Align(plots, tiles, draw.New(canvas)) {
+		for j, at := range row {
+			plots[i][j].Draw(at)
+		}
+	}
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		t.Fatal(err)
+	}
+	golden.CompareDir(t, "../../../docs/pictures", map[string]string{"dashboard.svg": svg.String()})
+}
+
+func drawPanel(t *testing.T, s storage.Storage, p panel) *plot.Plot {
+	t.Helper()
+	drawn := emptyPlot(p.Title)
+	lines := 0
+	for _, target := range p.Targets {
+		for _, series := range evaluateRange(t, s, target.Expr) {
+			if flat(series) && len(legendLabel.FindString(target.LegendFormat)) > 0 {
+				continue // outcomes that never happened
+			}
+			points := make(plotter.XYs, len(series.Floats))
+			for i, f := range series.Floats {
+				points[i] = plotter.XY{X: float64(f.T) / 1000, Y: f.F}
+			}
+			line, err := plotter.NewLine(points)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line.Color, line.Width = lineColors[lines%len(lineColors)], vg.Points(1.5)
+			name := legendLabel.ReplaceAllStringFunc(target.LegendFormat, func(label string) string {
+				return series.Metric.Get(label[2 : len(label)-2])
+			})
+			drawn.Add(line)
+			drawn.Legend.Add(name, line)
+			lines++
+		}
+	}
+	if lines == 0 {
+		t.Errorf("the panel %q shows nothing", p.Title)
+	}
+	drawn.Y.Max *= 1.45 // room for the legend
+	return drawn
+}
+
+func emptyPlot(title string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text = title, "seconds"
+	p.Y.Min = 0
+	p.Legend.Top, p.Legend.Left, p.Legend.XOffs, p.Legend.Padding = true, true, vg.Points(6), vg.Points(2)
+	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 60, Label: "60"}, {Value: 120, Label: "120"}, {Value: 180, Label: "180"}, {Value: 240, Label: "240"}}
+	p.Y.Tick.Marker = plot.TickerFunc(func(least, most float64) []plot.Tick {
+		var ticks []plot.Tick
+		for _, tick := range (plot.DefaultTicks{}).Ticks(least, most) {
+			if tick.Label != "" {
+				ticks = append(ticks, plot.Tick{Value: tick.Value, Label: fmt.Sprint(tick.Value)})
+			}
+		}
+		return ticks
+	})
+	for _, style := range []*draw.TextStyle{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+	}
+	p.Add(plotter.NewGrid())
+	return p
+}
+
+func flat(series promql.Series) bool {
+	for _, f := range series.Floats {
+		if f.F != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func evaluateRange(t *testing.T, s storage.Storage, expr string) promql.Matrix {
+	t.Helper()
+	engine := promqltest.NewTestEngine(t, false, 0, 100000)
+	query, err := engine.NewRangeQuery(t.Context(), s, nil, grafanaVariables.Replace(expr), time.Unix(10, 0), recordingEnd, recordInterval)
+	if err != nil {
+		t.Fatalf("%s: %v", expr, err)
+	}
+	t.Cleanup(query.Close)
+	matrix, err := query.Exec(t.Context()).Matrix()
+	if err != nil {
+		t.Fatalf("%s: %v", expr, err)
+	}
+	return matrix
+}

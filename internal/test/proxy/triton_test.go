@@ -1,0 +1,86 @@
+package proxy
+
+import (
+	"flag"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/miekg/dns"
+	"google.golang.org/grpc/codes"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+)
+
+// realFleet is an Envoy whose servers are real ones, at the addresses that a stub of the cluster's DNS gives.
+func realFleet(t *testing.T) (*Plane, *nameServer, string) {
+	t.Helper()
+	names, port := startNameServer(t), freePort(t)
+	p := &Plane{dir: t.TempDir(), Prometheus: envoy.StartPrometheus(t)}
+	p.Manifests = Render(t, withTritonPort(port))
+	p.Run(t, Options{Resolver: names.addr})
+	return p, names, port
+}
+
+var scaleDowns = flag.Int("scale-downs", 2, "scale-downs of a real Triton under load")
+
+// A server that is scaled in leaves DNS, goes on for triton.drain.sleepSeconds, and gets SIGTERM: by then Envoy knows.
+func TestAScaleDownOfTritonFailsNoCall(t *testing.T) {
+	p, names, port := realFleet(t)
+	runTriton(t, net.JoinHostPort("127.0.0.1", port))
+	names.Answer(dns.RcodeSuccess, "127.0.0.1")
+	p.awaitHealthy(t, 1)
+	clients := &load{stop: make(chan struct{})}
+	for i := range 12 {
+		client := envoy.Dial(t, p.Addr(t, "listener_grpc"))
+		model := []string{"double", "half"}[i%2]
+		clients.wait.Go(func() { clients.run(client, envoy.ModelInfer, inferRequest(model, 1)) })
+	}
+	for range *scaleDowns {
+		second, metrics := runTriton(t, net.JoinHostPort("127.0.0.2", port))
+		names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.2")
+		p.awaitHealthy(t, 2)
+		envoy.Await(t, settle, "work at the second server", func() bool { return succeeded(t, metrics) > 20 })
+
+		names.Answer(dns.RcodeSuccess, "127.0.0.1")
+		envoy.Await(t, settle, "Envoy to follow DNS", func() bool {
+			return p.cluster(t, "membership_total", service) == 1
+		})
+		if err := second.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		_ = second.Wait() // its status says only that the models took longer to unload than it waits
+		before := clients.count()
+		envoy.Await(t, settle, "work at the first server", func() bool { return clients.count() > before+50 })
+	}
+	clients.end(t)
+}
+
+// succeeded counts the inferences that a Triton has answered.
+func succeeded(t *testing.T, metricsURL string) float64 {
+	t.Helper()
+	sum := 0.0
+	for _, m := range exported(t, metricsURL)["nv_inference_request_success"].GetMetric() {
+		sum += m.GetCounter().GetValue()
+	}
+	return sum
+}
+
+// A real server answers health checks as the stub does, and a call to a model that it lacks is its own to answer.
+func TestARealTritonIsFoundHealthyAndAnswersForItself(t *testing.T) {
+	p, names, port := realFleet(t)
+	runTriton(t, net.JoinHostPort("127.0.0.1", port))
+	names.Answer(dns.RcodeSuccess, "127.0.0.1")
+	p.awaitHealthy(t, 1)
+	for method, message := range map[string][]byte{
+		envoy.HealthCheck: nil, envoy.ServerLive: nil, envoy.ServerReady: nil, envoy.RepositoryIndex: nil,
+		envoy.ModelInfer: inferRequest("double", 1),
+	} {
+		if r := p.Client.Call(t.Context(), method, message); r.Code != codes.OK {
+			t.Errorf("%s: %v %s", method, r.Code, r.Message)
+		}
+	}
+	if r := p.Client.Call(t.Context(), envoy.ModelInfer, inferRequest("none", 1)); r.Code != codes.NotFound {
+		t.Errorf("ModelInfer of a model that is not there: %v %s, want NotFound", r.Code, r.Message)
+	}
+}

@@ -2,8 +2,8 @@
 FUZZTIME ?= 30s
 BENCH    ?= .
 ROUNDS   ?= 10
-# The package with a goroutine of ours, and its tests that also run under the race detector.
-RACE     ?= ./internal/render -run 'Golden|Fault|Schema'
+# The package with a goroutine of ours and the tests of it that also run under the race detector.
+RACE     ?= ./internal/render ./internal/test/chart -run 'Golden|Fault|Schema'
 
 tool     = go tool -modfile=scripts/tools.mod
 lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab

@@ -4,16 +4,29 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
+
+var inNamespace = render.Options{Release: "sonic", Namespace: "cms", Strict: true}
+
+func parsed(t testing.TB, text string) map[string]any {
+	t.Helper()
+	vals := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &vals); err != nil {
+		t.Fatal(err)
+	}
+	return vals
+}
 
 func TestDefaultsRenderStrictly(t *testing.T) {
 	c, err := render.Load(chart.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := render.Chart(c, nil, render.Options{Release: "sonic", Namespace: "cms", Strict: true})
+	m, err := render.Chart(c, nil, inNamespace)
 	if err != nil {
 		t.Fatal(err)
 	}

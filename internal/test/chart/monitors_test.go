@@ -1,4 +1,4 @@
-package render_test
+package chart_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package render_test
+package chart_test
 
 import (
 	"fmt"
@@ -165,7 +165,7 @@ func TestObjectsOfTheSubchartsGiveWay(t *testing.T) {
 
 // TestDocsNameEveryRule holds docs/observing.md to the rules that are rendered.
 func TestDocsNameEveryRule(t *testing.T) {
-	text, err := os.ReadFile(filepath.FromSlash("../../docs/observing.md"))
+	text, err := os.ReadFile(filepath.FromSlash("../../../docs/observing.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package render_test
+package chart_test
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/values"
 )
 
-const valuesDir = "../../values"
+const valuesDir = "../../../values"
 
 // A valuesCase is one file of values/, which users pass with -f.
 type valuesCase struct {

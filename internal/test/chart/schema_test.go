@@ -1,4 +1,4 @@
-package render_test
+package chart_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-const chartDir = "../../chart"
+const chartDir = "../../../chart"
 
 // identity is what tells an object from all others in a cluster.
 func identity(t testing.TB, text string) string {

@@ -1,4 +1,4 @@
-package render_test
+package chart_test
 
 import (
 	"path/filepath"
@@ -10,7 +10,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-const goldenDir = "../../golden"
+const goldenDir = "../../../golden"
 
 func TestValuesFilesRenderToTheirGoldens(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {

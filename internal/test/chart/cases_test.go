@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,16 @@ func cases(t testing.TB) []valuesCase {
 		all = append(all, c)
 	}
 	return all
+}
+
+func named(t testing.TB, name string) valuesCase {
+	t.Helper()
+	all := cases(t)
+	i := slices.IndexFunc(all, func(c valuesCase) bool { return c.name == name })
+	if i < 0 {
+		t.Fatalf("no values/values-%s.yaml", name)
+	}
+	return all[i]
 }
 
 // forEachValuesFile runs a test for every values file, in parallel.

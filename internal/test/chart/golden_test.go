@@ -26,6 +26,9 @@ func TestValuesFilesRenderToTheirGoldens(t *testing.T) {
 			}
 			got[name] = q.Pretty() + "\n"
 		}
+		for path, text := range got {
+			got[path] = abridged(c.name, path, text)
+		}
 		golden.CompareDir(t, filepath.Join(goldenDir, c.name), got)
 	})
 }

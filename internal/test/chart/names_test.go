@@ -10,16 +10,7 @@ import (
 )
 
 // Every component, so that every name is made.
-func everything(t testing.TB) valuesCase {
-	t.Helper()
-	for _, c := range cases(t) {
-		if c.name == "minimal-full" {
-			return c
-		}
-	}
-	t.Fatal("no values/values-minimal-full.yaml")
-	return valuesCase{}
-}
+func everything(t testing.TB) valuesCase { return named(t, "minimal-full") }
 
 func TestReleaseNamesThatHelmAcceptsGiveValidManifests(t *testing.T) {
 	validator := manifest.For(t, "1.34")

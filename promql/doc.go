@@ -40,7 +40,7 @@
 //
 // Every query is printed, parsed again by Prometheus' own parser, compared as a
 // tree with what was built, and typed, before it is handed out. Invalid
-// parameters give a [*FieldError] for each fault, joined.
+// parameters give [FieldErrors]: one [FieldError] for each.
 //
 // The package needs nothing but Prometheus' parser.
 package promql

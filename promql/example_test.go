@@ -173,7 +173,7 @@ func ExampleParse() {
 	// must be an instant vector, got a range vector
 }
 
-// Every fault is told at once and names its parameter.
+// Every error is told at once and names its parameter.
 func ExampleParams_Validate() {
 	p := promql.ForRelease("sonic", "cms")
 	p.RateInterval = 0

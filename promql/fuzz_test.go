@@ -87,7 +87,7 @@ func FuzzNeededReplicas(f *testing.F) {
 				t.Fatalf("%s gives the error %v, Validate %v", name, err, p.Validate())
 			}
 			if err != nil {
-				faults(err) // panics for an error that is not a list
+				lines(err) // panics for an error that is not a list
 				continue
 			}
 			for _, text := range []string{q.String(), q.Pretty()} {

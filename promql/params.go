@@ -1,7 +1,6 @@
 package promql
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -63,46 +62,31 @@ func ForRelease(release, namespace string) Params {
 	}
 }
 
-// A FieldError is one fault of one parameter.
-type FieldError struct {
-	Field string // "rateInterval"
-	Err   error  // what is wrong, and the value
-}
-
-func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
-
-// Unwrap gives what is wrong, without the field.
-func (e *FieldError) Unwrap() error { return e.Err }
-
-func fault(field, format string, args ...any) error {
-	return &FieldError{Field: field, Err: fmt.Errorf(format, args...)}
-}
-
-// Validate reports every fault as a [*FieldError], joined.
+// Validate reports every invalid field, as [FieldErrors].
 func (p Params) Validate() error {
-	var errs []error
+	var errs FieldErrors
 	switch w := p.RateInterval; {
 	case w < time.Millisecond:
-		errs = append(errs, fault("rateInterval", "must be at least 1ms, got %s", w))
+		errs.Addf("rateInterval", "must be at least 1ms, got %s", w)
 	case w > maxRateInterval:
-		errs = append(errs, fault("rateInterval", "must be at most %s, got %s", maxRateInterval, w))
+		errs.Addf("rateInterval", "must be at most %s, got %s", maxRateInterval, w)
 	case w%time.Millisecond != 0:
-		errs = append(errs, fault("rateInterval", "must be whole milliseconds, got %s", w))
+		errs.Addf("rateInterval", "must be whole milliseconds, got %s", w)
 	}
 	if p.Replicas != Windowed && p.Replicas != Instant {
-		errs = append(errs, fault("replicas", "must be %s or %s, got %q", Windowed, Instant, p.Replicas))
+		errs.Addf("replicas", "must be %s or %s, got %q", Windowed, Instant, p.Replicas)
 	}
 	if p.InFlight != Completed && p.InFlight != Larger {
-		errs = append(errs, fault("inFlight", "must be %s or %s, got %q", Completed, Larger, p.InFlight))
+		errs.Addf("inFlight", "must be %s or %s, got %q", Completed, Larger, p.InFlight)
 	}
 	for i, name := range p.ExcludeModels {
 		if name == "" {
-			errs = append(errs, fault("excludeModels", "must not hold an empty name, got one at position %d", i))
+			errs.Addf("excludeModels", "must not hold an empty name, got one at position %d", i)
 		} else if slices.Index(p.ExcludeModels, name) < i {
-			errs = append(errs, fault("excludeModels", "must name each model once, got %q again at position %d", name, i))
+			errs.Addf("excludeModels", "must name each model once, got %q again at position %d", name, i)
 		}
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 // MinRateInterval is the shortest rate interval that gives an answer at all for
@@ -142,19 +126,19 @@ const DefaultScaling = 2
 // be: the larger of 3 and 1.5 times the scaling threshold.
 func AdmissionFor(scaling float64) float64 { return max(3, 1.5*scaling) }
 
-// Validate reports every fault as a [*FieldError], joined.
+// Validate reports every invalid field, as [FieldErrors].
 func (t Thresholds) Validate() error {
-	var errs []error
+	var errs FieldErrors
 	for _, f := range []struct {
 		name  string
 		value float64
 	}{{"scaling", t.Scaling}, {"admission", t.Admission}} {
 		if !(f.value >= MinThreshold) || math.IsInf(f.value, 1) {
-			errs = append(errs, fault(f.name, "must be a number of at least %g, got %g", MinThreshold, f.value))
+			errs.Addf(f.name, "must be a number of at least %g, got %g", MinThreshold, f.value)
 		}
 	}
 	if len(errs) == 0 && t.Admission <= t.Scaling {
-		errs = append(errs, fault("admission", "must be above the scaling threshold of %g, got %g", t.Scaling, t.Admission))
+		errs.Addf("admission", "must be above the scaling threshold of %g, got %g", t.Scaling, t.Admission)
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }

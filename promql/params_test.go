@@ -29,7 +29,7 @@ func TestParamsValidate(t *testing.T) {
 		{"in-flight", func(p *promql.Params) { p.InFlight = "active" }, []string{`inFlight: must be completed or larger, got "active"`}},
 		{"model-without-name", func(p *promql.Params) { p.ExcludeModels = []string{"a", ""} }, []string{"excludeModels: must not hold an empty name, got one at position 1"}},
 		{"model-twice", func(p *promql.Params) { p.ExcludeModels = []string{"a", "b", "a"} }, []string{`excludeModels: must name each model once, got "a" again at position 2`}},
-		{"every-fault-at-once", func(p *promql.Params) { *p = promql.Params{ExcludeModels: []string{"", "a", "a"}} }, []string{
+		{"every-error-at-once", func(p *promql.Params) { *p = promql.Params{ExcludeModels: []string{"", "a", "a"}} }, []string{
 			"rateInterval: must be at least 1ms, got 0s",
 			`replicas: must be windowed or instant, got ""`,
 			`inFlight: must be completed or larger, got ""`,
@@ -40,12 +40,12 @@ func TestParamsValidate(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := promql.ForRelease("sonic", "cms")
 			test.change(&p)
-			if diff := cmp.Diff(test.want, faults(p.Validate())); diff != "" {
+			if diff := cmp.Diff(test.want, lines(p.Validate())); diff != "" {
 				t.Errorf("Validate mismatch (-want +got):\n%s", diff)
 			}
 			for name, build := range queries {
 				q, err := build(p)
-				if diff := cmp.Diff(test.want, faults(err)); diff != "" {
+				if diff := cmp.Diff(test.want, lines(err)); diff != "" {
 					t.Errorf("%s refuses otherwise than Validate (-want +got):\n%s", name, diff)
 				}
 				if err != nil && q.String() != "" {
@@ -76,15 +76,15 @@ func TestThresholdsValidate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := promql.Thresholds{Scaling: test.scaling, Admission: test.admission}.Validate()
-			if diff := cmp.Diff(test.want, faults(err)); diff != "" {
+			if diff := cmp.Diff(test.want, lines(err)); diff != "" {
 				t.Errorf("Validate mismatch (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// faults are the lines of an error whose every fault must name its field.
-func faults(err error) []string {
+// lines are those of an error, each of which must name its field.
+func lines(err error) []string {
 	if err == nil {
 		return nil
 	}

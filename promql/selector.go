@@ -72,6 +72,14 @@ func own(matchers []*labels.Matcher) (Selector, error) {
 	return Selector{matchers}, nil
 }
 
+// Or is s, or other if s has no matchers.
+func (s Selector) Or(other Selector) Selector {
+	if len(s.matchers) == 0 {
+		return other
+	}
+	return s
+}
+
 // With is a Selector that asks in addition for the label's exact value. It is a
 // copy; s stays as it is.
 func (s Selector) With(label, value string) Selector {

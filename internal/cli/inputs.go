@@ -12,6 +12,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 // defaultNamespace is Helm's, where no cluster names another.
@@ -21,10 +22,10 @@ const defaultNamespace = "default"
 func addInputs(f *pflag.FlagSet, in *render.Inputs) {
 	f.StringArrayVarP(&in.Files, "values", "f", nil, "values `FILE`, - for standard input; a later one wins (repeatable)")
 	f.StringArrayVar(&in.Set, "set", nil, "`KEY=VALUE`, over the files (repeatable)")
-	f.StringArrayVar(&in.SetString, "set-string", nil, "`KEY=TEXT`, never read as a number or true or false (repeatable)")
+	f.StringArrayVar(&in.SetString, "set-string", nil, "`KEY=STRING`, never read as a number or true or false (repeatable)")
 	f.StringArrayVar(&in.SetFile, "set-file", nil, "`KEY=FILE`, the value is the text of the file (repeatable)")
 	f.StringArrayVar(&in.SetJSON, "set-json", nil, "`KEY=JSON` (repeatable)")
-	f.StringArrayVar(&in.SetLiteral, "set-literal", nil, "`KEY=TEXT`, with no character that means anything (repeatable)")
+	f.StringArrayVar(&in.SetLiteral, "set-literal", nil, "`KEY=STRING`, with no character that means anything (repeatable)")
 }
 
 // given says whether a user gave any values.
@@ -57,36 +58,41 @@ func loadChart(dir string) (*render.Loaded, error) {
 	return c, nil
 }
 
-// located names the file or flag that each fault comes from, and gives faults of
-// the command line their exit code.
-func located(u render.User, err error) error {
-	var option *render.OptionError
-	if errors.As(err, &option) {
-		return usageError{err}
+// loadFor loads a chart and refuses options that it can't be rendered with, as
+// wrong usage.
+func loadFor(dir string, o render.Options) (*render.Loaded, error) {
+	c, err := loadChart(dir)
+	if err != nil {
+		return nil, err
 	}
-	var faults render.Faults
-	if !errors.As(err, &faults) {
+	return c, usage(o.Validate(c))
+}
+
+// located names the file or flag that each invalid value comes from.
+func located(u render.User, err error) error {
+	var invalid promql.FieldErrors
+	if !errors.As(err, &invalid) {
 		return err
 	}
-	var errs []error
-	for _, f := range faults {
-		errs = append(errs, at(u, f))
+	errs := make([]error, len(invalid))
+	for i, e := range invalid {
+		errs[i] = at(u, e)
 	}
 	return errors.Join(errs...)
 }
 
-func at(u render.User, f render.Fault) error {
-	from := u.Origin(f.Key)
-	if from == "--set" && textOfFraction.MatchString(f.Text) {
-		f.Text += ": --set reads a fraction as a text, --set-json as a number"
+func at(u render.User, e *promql.FieldError) error {
+	from := u.Origin(e.Field)
+	switch {
+	case from == "":
+		return e
+	case from == "--set" && quotedFraction.MatchString(e.Error()):
+		return fmt.Errorf("%s: %w: --set reads a fraction as a string, --set-json as a number", from, e)
 	}
-	if from != "" {
-		return fmt.Errorf("%s: %w", from, f)
-	}
-	return f
+	return fmt.Errorf("%s: %w", from, e)
 }
 
-var textOfFraction = regexp.MustCompile(`must be a number.*, got "[0-9]*\.[0-9]+"$`)
+var quotedFraction = regexp.MustCompile(`must be a number.*, got "[0-9]*\.[0-9]+"$`)
 
 // oneOf refuses a flag's value that is not in a closed set.
 func oneOf(flag, value string, allowed ...string) error {

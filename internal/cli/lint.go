@@ -11,6 +11,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/values"
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 type lintFlags struct {
@@ -23,12 +24,12 @@ func newLintCmd() *cobra.Command {
 	var flags lintFlags
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
-		Short: "Check values files: faults and advice",
+		Short: "Check values files: errors and advice",
 		Long: `Checks each values file on its own, over the chart's defaults: keys and types,
 values that contradict each other, a metric that does not parse, and what would
 work but is likely not meant. All findings of all files are printed.
 
-Exit code 1 says that a file has a fault; advice alone gives 0.`,
+The exit code is 1 if a file has an error; advice alone gives 0.`,
 		Example: `  supersonic lint values.yaml
   supersonic lint values/*.yaml -o json
   supersonic lint --release sonic-server -n cms values.yaml`,
@@ -52,131 +53,127 @@ Exit code 1 says that a file has a fault; advice alone gives 0.`,
 	return cmd
 }
 
-// A finding is one fault or one piece of advice.
-type finding struct {
-	Key  string `json:"key,omitempty"`
-	Text string `json:"text"`
-}
-
-func (f finding) String() string { return render.Fault{Key: f.Key, Text: f.Text}.Error() }
-
+// findings are all that is to be said of one file.
 type findings struct {
-	File   string    `json:"file"`
-	Faults []finding `json:"faults"`
-	Advice []finding `json:"advice"`
+	file   string
+	errors promql.FieldErrors
+	advice promql.FieldErrors
 }
 
 func (l *lintFlags) run(files []string, stdin io.Reader, out io.Writer) error {
 	if err := oneOf("output", l.output, "text", "json"); err != nil {
 		return err
 	}
-	c, err := loadChart(l.chart)
+	c, err := loadFor(l.chart, l.options)
 	if err != nil {
 		return err
 	}
 	var all []findings
-	atFault := 0
+	invalid := 0
 	for _, file := range files {
 		found, err := l.check(c, file, stdin)
 		if err != nil {
 			return err
 		}
-		if len(found.Faults) > 0 {
-			atFault++
+		if len(found.errors) > 0 {
+			invalid++
 		}
 		all = append(all, found)
 	}
 	if err := l.print(all, out); err != nil {
 		return err
 	}
-	if atFault > 0 {
-		return fmt.Errorf("%d of %d files at fault", atFault, len(files))
+	if invalid > 0 {
+		return fmt.Errorf("%d of %d files are invalid", invalid, len(files))
 	}
 	return nil
 }
 
-// check gives all that is to be said of one file. Its error is one of the
-// command line.
+// check gives all that is to be said of one file.
 func (l *lintFlags) check(c *render.Loaded, file string, stdin io.Reader) (findings, error) {
-	found := findings{File: file, Faults: []finding{}, Advice: []finding{}}
+	found := findings{file: file}
 	in := render.Inputs{Files: []string{file}, Stdin: stdin, Unique: true}
 	user, err := in.Merge()
-	if err != nil {
-		found.Faults = []finding{{Text: strings.TrimPrefix(err.Error(), file+": ")}}
+	var unread promql.FieldErrors
+	if errors.As(err, &unread) {
+		found.errors.Add("", unread[0].Err) // without the file, which all that is found has
 		return found, nil
 	}
-	faults, err := l.faults(c, user)
-	var option *render.OptionError
-	if errors.As(err, &option) {
-		return found, usageError{err}
+	err = l.invalid(c, user)
+	if !errors.As(err, &found.errors) {
+		found.errors.Add("", err)
 	}
-	for _, f := range faults {
-		found.Faults = append(found.Faults, finding(f))
-	}
-	if err != nil {
-		found.Faults = append(found.Faults, finding{Text: err.Error()})
-	}
-	if len(found.Faults) > 0 {
+	if len(found.errors) > 0 {
 		return found, nil
 	}
-	advice, err := render.Advice(c, user.Values, l.options)
-	for _, a := range advice {
-		found.Advice = append(found.Advice, finding(a))
-	}
+	found.advice, err = render.Advice(c, user.Values, l.options)
 	return found, err
 }
 
-// faults are those of the schema, or else those of the chart and of the queries
-// together. Its error is what else keeps the chart from rendering.
-func (l *lintFlags) faults(c *render.Loaded, user render.User) (render.Faults, error) {
-	found, err := render.Check(c, user.Values, l.options)
-	var invalid render.Faults
-	if errors.As(err, &invalid) {
-		return invalid, nil
-	}
-	if err != nil {
-		return nil, err
+// invalid gives what the schema refuses, or else what the chart and the queries
+// refuse together, or else what keeps the chart from rendering.
+func (l *lintFlags) invalid(c *render.Loaded, user render.User) error {
+	var errs promql.FieldErrors
+	if err := render.Check(c, user.Values, l.options); err != nil && !errors.As(err, &errs) {
+		return err
 	}
 	all, err := render.Values(c, user.Values)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_, err = values.Read(all, l.options.Release, l.options.Namespace)
-	known := map[string]bool{}
-	for _, f := range found {
-		known[f.Key] = true
-	}
-	for _, f := range keyFaults(err) {
-		if !known[f.Key] {
-			found = append(found, f)
-		}
-	}
-	if len(found) > 0 {
-		return found, nil
+	errs.AddOthers(err, nil)
+	if len(errs) > 0 {
+		return errs
 	}
 	_, err = render.Documents(c, user.Values, l.options)
-	return nil, err
+	return err
 }
 
 func (l *lintFlags) print(all []findings, out io.Writer) error {
 	if l.output == "json" {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(all)
+		return printJSON(all, out)
 	}
 	var b strings.Builder
 	for _, found := range all {
-		for _, f := range found.Faults {
-			fmt.Fprintf(&b, "%s: %s\n", found.File, f)
+		for _, f := range found.errors {
+			fmt.Fprintf(&b, "%s: %s\n", found.file, f)
 		}
-		for _, a := range found.Advice {
-			fmt.Fprintf(&b, "%s: advice: %s\n", found.File, a)
+		for _, a := range found.advice {
+			fmt.Fprintf(&b, "%s: advice: %s\n", found.file, a)
 		}
-		if len(found.Faults)+len(found.Advice) == 0 {
-			fmt.Fprintf(&b, "%s: ok\n", found.File)
+		if len(found.errors)+len(found.advice) == 0 {
+			fmt.Fprintf(&b, "%s: ok\n", found.file)
 		}
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// printJSON prints the names that programs read.
+func printJSON(all []findings, out io.Writer) error {
+	type finding struct {
+		Key  string `json:"key,omitempty"`
+		Text string `json:"text"`
+	}
+	type report struct {
+		File   string    `json:"file"`
+		Faults []finding `json:"faults"`
+		Advice []finding `json:"advice"`
+	}
+	list := func(es promql.FieldErrors) []finding {
+		found := []finding{}
+		for _, e := range es {
+			found = append(found, finding{e.Field, e.Err.Error()})
+		}
+		return found
+	}
+	var reports []report
+	for _, f := range all {
+		reports = append(reports, report{f.file, list(f.errors), list(f.advice)})
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(reports)
 }

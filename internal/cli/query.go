@@ -159,56 +159,49 @@ func (q *queryFlags) scaling(set *pflag.FlagSet) (values.Scaling, error) {
 	if !given(q.inputs) {
 		return q.fromFlags()
 	}
-	var errs []error
+	var errs promql.FieldErrors
 	for _, pair := range flagKeys {
 		if set.Changed(pair[0]) {
-			errs = append(errs, usagef("--%s: not beside values; set %s in them", pair[0], pair[1]))
+			errs.Addf("--"+pair[0], "not beside values; set %s in them", pair[1])
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return values.Scaling{}, err
+	if len(errs) > 0 {
+		return values.Scaling{}, usage(errs)
 	}
 	return q.fromValues()
 }
 
-// fromFlags reads the flags as the values that they stand for.
-func (q *queryFlags) fromFlags() (values.Scaling, error) {
-	if err := errors.Join(notEmpty("release", q.release), notEmpty("namespace", q.namespace)); err != nil {
-		return values.Scaling{}, err
-	}
-	var exclude []any
-	for _, model := range q.exclude {
-		exclude = append(exclude, model)
-	}
-	s, err := values.Read(map[string]any{
-		"serverLoadThreshold":     float64(promql.DefaultScaling),
-		"serverLoadRateInterval":  q.interval,
-		"serverLoadReplicas":      q.replicas,
-		"serverLoadInFlight":      q.inFlight,
-		"serverLoadExcludeModels": exclude,
-		"serverLoadSelector":      map[string]any{"envoy": q.envoy, "triton": q.triton},
-	}, q.release, q.namespace)
-	var errs []error
-	for _, e := range values.KeyErrors(err) {
-		errs = append(errs, usagef("--%s: %w", flagOf(e.Key), e.Err))
-	}
-	return s, errors.Join(errs...)
+// fieldFlags are the flags that set a field of promql.Params.
+var fieldFlags = map[string]string{
+	"rateInterval":  "--rate-interval",
+	"replicas":      "--replicas",
+	"inFlight":      "--in-flight",
+	"excludeModels": "--exclude-model",
 }
 
-func notEmpty(flag, value string) error {
+func (q *queryFlags) fromFlags() (values.Scaling, error) {
+	var errs promql.FieldErrors
+	errs.Add("--release", notEmpty(q.release))
+	errs.Add("--namespace", notEmpty(q.namespace))
+	p := promql.ForRelease(q.release, q.namespace)
+	p.Replicas, p.InFlight, p.ExcludeModels = promql.Replicas(q.replicas), promql.InFlight(q.inFlight), q.exclude
+	interval, err := promql.ParseDuration(q.interval)
+	errs.Add("--rate-interval", err)
+	envoy, err := promql.ParseSelector(q.envoy)
+	errs.Add("--envoy-selector", err)
+	triton, err := promql.ParseSelector(q.triton)
+	errs.Add("--triton-selector", err)
+	p.RateInterval, p.Envoy, p.Triton = interval, envoy.Or(p.Envoy), triton.Or(p.Triton)
+	errs.AddOthers(p.Validate(), fieldFlags)
+	t := promql.Thresholds{Scaling: promql.DefaultScaling, Admission: promql.AdmissionFor(promql.DefaultScaling)}
+	return values.Scaling{Params: p, Thresholds: t}, usage(errs.Err())
+}
+
+func notEmpty(value string) error {
 	if value == "" {
-		return usagef("--%s: must not be empty", flag)
+		return errors.New("must not be empty")
 	}
 	return nil
-}
-
-func flagOf(key string) string {
-	for _, pair := range flagKeys {
-		if pair[1] == key {
-			return pair[0]
-		}
-	}
-	return key
 }
 
 func (q *queryFlags) fromValues() (values.Scaling, error) {
@@ -216,44 +209,25 @@ func (q *queryFlags) fromValues() (values.Scaling, error) {
 	if err != nil {
 		return values.Scaling{}, err
 	}
-	c, err := loadChart(q.chart)
+	o := render.Options{Release: q.release, Namespace: q.namespace}
+	c, err := loadFor(q.chart, o)
 	if err != nil {
 		return values.Scaling{}, err
 	}
-	return readScaling(c, user, render.Options{Release: q.release, Namespace: q.namespace})
-}
-
-// readScaling reads checked values.
-func readScaling(c *render.Loaded, user render.User, o render.Options) (values.Scaling, error) {
-	faults, err := render.Check(c, user.Values, o)
-	if err == nil && len(faults) > 0 {
-		err = faults
-	}
-	if err != nil {
+	if err := render.Check(c, user.Values, o); err != nil {
 		return values.Scaling{}, located(user, err)
 	}
-	return parsedScaling(c, user, o)
+	return readScaling(c, user, o)
 }
 
-// parsedScaling reads values that render; what is left to find is a query that does not parse.
-func parsedScaling(c *render.Loaded, user render.User, o render.Options) (values.Scaling, error) {
+// readScaling reads values that render; what is left to find is a query that does not parse.
+func readScaling(c *render.Loaded, user render.User, o render.Options) (values.Scaling, error) {
 	all, err := render.Values(c, user.Values)
 	if err != nil {
 		return values.Scaling{}, err
 	}
 	s, err := values.Read(all, o.Release, o.Namespace)
-	if err != nil {
-		return s, located(user, keyFaults(err))
-	}
-	return s, nil
-}
-
-func keyFaults(err error) render.Faults {
-	var faults render.Faults
-	for _, e := range values.KeyErrors(err) {
-		faults = append(faults, render.Fault{Key: e.Key, Text: e.Err.Error()})
-	}
-	return faults
+	return s, located(user, err)
 }
 
 func (q *queryFlags) print(a answerable, s values.Scaling, query promql.Query, out io.Writer) error {

@@ -15,7 +15,7 @@ import (
 // Exit codes of the command.
 const (
 	exitOK    = 0
-	exitFault = 1 // what was asked can't be done, or what was checked is at fault
+	exitError = 1 // what was asked can't be done, or what was checked is invalid
 	exitUsage = 2 // the command line itself is wrong
 )
 
@@ -38,16 +38,24 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	var usage usageError
 	if !errors.As(err, &usage) {
-		return exitFault
+		return exitError
 	}
 	fmt.Fprintf(stderr, "supersonic: see %s --help\n", cmd.CommandPath())
 	return exitUsage
 }
 
-// A usageError is a fault of the command line.
+// A usageError says that the command line is wrong.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
+
+// usage makes err, unless it is nil, a usageError.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 

@@ -80,7 +80,7 @@ func (f *templateFlags) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := loadChart(f.chart)
+	c, err := loadFor(f.chart, f.options)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (f *templateFlags) run(out io.Writer) error {
 	if err != nil {
 		return located(user, err)
 	}
-	if _, err := parsedScaling(c, user, f.options); err != nil {
+	if _, err := readScaling(c, user, f.options); err != nil {
 		return err
 	}
 	docs = slices.DeleteFunc(docs, func(d render.Document) bool {

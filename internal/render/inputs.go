@@ -12,6 +12,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/strvals"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 // Inputs are a user's values in the forms that Helm takes, each in the order of
@@ -39,33 +41,27 @@ type layer struct {
 }
 
 // Merge reads and merges all, as Helm does: a later file wins over an earlier
-// one, and flags win over files. All files that can't be read are in the error.
+// one, and flags win over files. The error is [promql.FieldErrors], by file and flag.
 func (in Inputs) Merge() (User, error) {
 	u := User{Values: map[string]any{}}
-	var errs []error
+	var errs promql.FieldErrors
 	for _, name := range in.Files {
 		vals, err := in.readFile(name)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		errs.Add(shownName(name), err)
 		u.Values = merged(u.Values, vals)
 		u.layers = append(u.layers, layer{name, vals})
-	}
-	if err := errors.Join(errs...); err != nil {
-		return User{}, err
 	}
 	for _, f := range in.flags() {
 		l := layer{f.name, map[string]any{}}
 		for _, text := range f.texts {
 			// Into both: the layer alone would not say what a list held before.
 			if err := errors.Join(f.parse(text, u.Values), f.parse(text, l.values)); err != nil {
-				return User{}, fmt.Errorf("%s %s: %w", f.name, text, firstLine(err))
+				errs.Add(f.name+" "+text, firstLine(err))
 			}
 		}
 		u.layers = append(u.layers, l)
 	}
-	return u, nil
+	return u, errs.Err()
 }
 
 type flag struct {
@@ -78,7 +74,10 @@ type flag struct {
 func (in Inputs) flags() []flag {
 	fromFile := func(name []rune) (any, error) {
 		text, err := in.readText(string(name))
-		return string(text), err
+		if err != nil {
+			return nil, &promql.FieldError{Field: string(name), Err: err}
+		}
+		return string(text), nil
 	}
 	return []flag{
 		{"--set-json", in.SetJSON, strvals.ParseJSON},
@@ -101,11 +100,11 @@ func (in Inputs) readFile(name string) (map[string]any, error) {
 		unmarshal = func(text []byte, into any) error { return yaml.UnmarshalStrict(text, into) }
 	}
 	if n := documentCount(text); in.Unique && n > 1 {
-		return nil, fmt.Errorf("%s: must be one YAML document, got %d, of which Helm reads the first", shownName(name), n)
+		return nil, fmt.Errorf("must be one YAML document, got %d, of which Helm reads the first", n)
 	}
 	vals := map[string]any{}
 	if err := unmarshal(text, &vals); err != nil {
-		return nil, fmt.Errorf("%s: %s", shownName(name), yamlFault(err))
+		return nil, yamlError(err)
 	}
 	return vals, nil
 }
@@ -132,9 +131,9 @@ func (in Inputs) readText(name string) ([]byte, error) {
 	var pathErr *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such file", name)
+		return nil, errors.New("no such file")
 	case errors.As(err, &pathErr):
-		return nil, fmt.Errorf("%s: %w", name, pathErr.Err)
+		return nil, pathErr.Err
 	}
 	return text, err
 }
@@ -148,19 +147,20 @@ func shownName(name string) string {
 
 var notAMap = regexp.MustCompile(`cannot unmarshal (\w+) into Go value of type map`)
 
-// yamlFault takes the layers' own words off a parser's error: "line 3: …".
-func yamlFault(err error) string {
+// yamlError takes the layers' own words off a parser's error: "line 3: …".
+func yamlError(err error) error {
 	text := err.Error()
 	if m := notAMap.FindStringSubmatch(text); m != nil {
-		return "must be keys and values, got " + map[string]string{"array": "a list", "string": "a text", "number": "a number", "bool": "true or false"}[m[1]]
+		kinds := map[string]string{"array": "a list", "string": "a string", "number": "a number", "bool": "true or false"}
+		return errors.New("must be keys and values, got " + kinds[m[1]])
 	}
 	for _, prefix := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
-	if faults, ok := strings.CutPrefix(text, "unmarshal errors:"); ok {
-		return strings.ReplaceAll(strings.TrimSpace(faults), "\n  ", "; ")
+	if found, ok := strings.CutPrefix(text, "unmarshal errors:"); ok {
+		return errors.New(strings.ReplaceAll(strings.TrimSpace(found), "\n  ", "; "))
 	}
-	return "not YAML: " + text
+	return errors.New("not YAML: " + text)
 }
 
 func firstLine(err error) error {

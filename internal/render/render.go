@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -10,6 +11,8 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 // DefaultKubeVersion is the Kubernetes version that templates see unless told.
@@ -26,20 +29,12 @@ type Options struct {
 	Strict      bool     // refuse a template that reads a value which values.yaml does not name
 }
 
-// An OptionError is a fault of one of the [Options].
-type OptionError struct {
-	Option string // "release name"
-	Text   string // what it must be, and what it is
-}
-
-func (e *OptionError) Error() string { return e.Option + ": " + e.Text }
-
 // Manifests are the rendered templates by path in the chart's templates folder,
 // such as keda/scaledobject.yaml and NOTES.txt, without those that are empty.
 type Manifests map[string]string
 
 // Chart renders vals, as they come from a user, over the chart's own. Values that
-// the chart's schema or its own checks refuse give [Faults].
+// the chart's schema or its own checks refuse give [promql.FieldErrors].
 func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
 	files, err := files(c, vals, o)
 	if err != nil {
@@ -52,34 +47,35 @@ func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
 	return m, nil
 }
 
-// files renders all, and where that fails gives the chart's own faults, which
+// files renders all, and where that fails gives the chart's own errors, which
 // say it in a user's words.
 func files(c *Loaded, vals map[string]any, o Options) (map[string]string, error) {
 	files, err := renderAll(c, vals, o)
-	if err == nil {
-		return files, nil
+	var invalid promql.FieldErrors
+	if err == nil || errors.As(err, &invalid) {
+		return files, err
 	}
-	if _, ok := err.(Faults); ok {
-		return nil, err
-	}
-	if fs, defineErr := Check(c, vals, o); defineErr == nil && len(fs) > 0 {
-		return nil, fs
+	if checked := Check(c, vals, o); errors.As(checked, &invalid) {
+		return nil, checked
 	}
 	return nil, err
 }
 
-// Check gives the faults across values that the chart itself finds, without
-// rendering it. Values that the schema refuses give [Faults] as the error.
-func Check(c *Loaded, vals map[string]any, o Options) (Faults, error) {
+// Check gives what the chart's schema or, if it finds nothing, the chart's own
+// checks refuse, as [promql.FieldErrors], without rendering the chart.
+func Check(c *Loaded, vals map[string]any, o Options) error {
 	text, err := Define(c, vals, o, "supersonic.faults")
-	return faultLines(text), err
+	if err != nil {
+		return err
+	}
+	return fieldErrors(text).Err()
 }
 
 // Advice is what the chart has to say about values that render, and that may
-// not be meant. It has the form of faults.
-func Advice(c *Loaded, vals map[string]any, o Options) (Faults, error) {
+// not be meant. It has the form of errors.
+func Advice(c *Loaded, vals map[string]any, o Options) (promql.FieldErrors, error) {
 	text, err := Define(c, vals, o, "supersonic.advice")
-	return faultLines(text), err
+	return fieldErrors(text), err
 }
 
 // Values lays vals over the chart's own values. A null takes a key away.
@@ -88,8 +84,8 @@ func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
 }
 
 // Define gives the text of one named define of the chart, such as
-// supersonic.advice. Nothing else is rendered, and faults across the values do
-// not stop it.
+// supersonic.advice. Nothing else is rendered, and values that contradict each
+// other do not stop it.
 func Define(c *Loaded, vals map[string]any, o Options, name string) (string, error) {
 	const asked = "templates/define"
 	partials := *c.Chart
@@ -150,15 +146,9 @@ func clone(v any) any {
 var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, error) {
-	if err := chartutil.ValidateReleaseName(o.Release); err != nil {
-		return nil, &OptionError{"release name", fmt.Sprintf("must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)}
-	}
-	if !namespaceName.MatchString(o.Namespace) {
-		return nil, &OptionError{"namespace", fmt.Sprintf("must be at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends, got %q", o.Namespace)}
-	}
-	caps, err := capabilities(c, o)
-	if err != nil {
-		return nil, err
+	caps, errs := o.capabilities(c)
+	if errs != nil {
+		return nil, errs
 	}
 	release := chartutil.ReleaseOptions{
 		Name:      o.Release,
@@ -171,20 +161,35 @@ func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, err
 	return chartutil.ToRenderValuesWithSchemaValidation(c.Chart, vals, release, caps, ours)
 }
 
-func capabilities(c *Loaded, o Options) (*chartutil.Capabilities, error) {
+// Validate gives the options that Helm, Kubernetes or the chart refuse, as
+// [promql.FieldErrors].
+func (o Options) Validate(c *Loaded) error {
+	_, errs := o.capabilities(c)
+	return errs.Err()
+}
+
+func (o Options) capabilities(c *Loaded) (*chartutil.Capabilities, promql.FieldErrors) {
+	var errs promql.FieldErrors
+	if err := chartutil.ValidateReleaseName(o.Release); err != nil {
+		errs.Addf("release name", "must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)
+	}
+	if !namespaceName.MatchString(o.Namespace) {
+		errs.Addf("namespace", "must be at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends, got %q", o.Namespace)
+	}
 	text := o.KubeVersion
 	if text == "" {
 		text = DefaultKubeVersion
 	}
+	caps := chartutil.DefaultCapabilities.Copy()
+	caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], o.APIVersions...)
 	version, err := chartutil.ParseKubeVersion(text)
 	if err != nil {
-		return nil, &OptionError{"Kubernetes version", fmt.Sprintf("must be such as %s, got %q", DefaultKubeVersion, text)}
+		errs.Addf("Kubernetes version", "must be such as %s, got %q", DefaultKubeVersion, text)
+		return nil, errs
 	}
-	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, version.Version) {
-		return nil, &OptionError{"Kubernetes version", fmt.Sprintf("must be %s, got %s", want, text)}
-	}
-	caps := chartutil.DefaultCapabilities.Copy()
 	caps.KubeVersion = *version
-	caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], o.APIVersions...)
-	return caps, nil
+	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, version.Version) {
+		errs.Addf("Kubernetes version", "must be %s, got %s", want, text)
+	}
+	return caps, errs
 }

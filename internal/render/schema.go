@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 // A schema is a chart's values.schema.json, compiled once, and as it is written,
@@ -33,7 +35,8 @@ func compileSchema(text []byte) (*schema, error) {
 	return &schema{compiled, doc}, err
 }
 
-// check gives the [Faults] of values that are not as the chart's schema wants them.
+// check refuses values that are not as the chart's schema wants them, with
+// [promql.FieldErrors].
 func (c *Loaded) check(vals map[string]any) error {
 	if c.Schema == nil {
 		return nil
@@ -47,9 +50,9 @@ func (c *Loaded) check(vals map[string]any) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	fs := s.faults(invalid, vals)
-	slices.SortStableFunc(fs, func(a, b Fault) int { return strings.Compare(a.Key, b.Key) })
-	return Faults(slices.Compact(fs))
+	errs := s.errors(invalid, vals)
+	slices.SortStableFunc(errs, func(a, b *promql.FieldError) int { return strings.Compare(a.Field, b.Field) })
+	return slices.CompactFunc(errs, func(a, b *promql.FieldError) bool { return a.Error() == b.Error() })
 }
 
 // at is the part of the schema that a validation error points to.

@@ -1,17 +1,17 @@
 package values
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// reader takes typed values out of a tree of untyped ones and collects faults.
+// reader takes typed values out of a tree of untyped ones and collects the invalid ones.
 type reader struct {
 	vals map[string]any
-	bad  map[string]bool // keys that have a fault already
-	errs []error
+	errs promql.FieldErrors
 }
 
 func (r *reader) value(key string) any {
@@ -31,15 +31,15 @@ func (r *reader) set(key string) bool { return r.value(key) != nil }
 // on says whether a switch is set to true.
 func (r *reader) on(key string) bool { return r.value(key) == true }
 
-// text is empty where the key is not set.
-func (r *reader) text(key string) string {
+// str is empty where the key is not set.
+func (r *reader) str(key string) string {
 	switch v := r.value(key).(type) {
 	case nil:
 		return ""
 	case string:
 		return v
 	default:
-		r.fault(key, "must be a text, got %v", v)
+		r.errs.Addf(key, "must be a string, got %v", v)
 		return ""
 	}
 }
@@ -53,62 +53,55 @@ func (r *reader) number(key string) float64 {
 	case int:
 		return float64(v)
 	case nil:
-		r.fault(key, "must be a number, got null")
+		r.errs.Addf(key, "must be a number, got null")
 	default:
-		r.fault(key, "must be a number, got %v", v)
+		r.errs.Addf(key, "must be a number, got %v", v)
 	}
 	return 0
 }
 
-func (r *reader) texts(key string) []string {
+// strings is empty where the key is not set, or holds what is no string.
+func (r *reader) strings(key string) []string {
 	v := r.value(key)
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		r.fault(key, "must be a list, got %v", v)
+		r.errs.Addf(key, "must be a list, got %v", v)
 	}
-	var texts []string
-	for _, item := range list {
-		text, ok := item.(string)
+	var found []string
+	valid := true
+	for i, item := range list {
+		s, ok := item.(string)
 		if !ok {
-			r.fault(key, "must be a list of texts, got %v in it", item)
-			continue
+			r.errs.Addf(fmt.Sprintf("%s[%d]", key, i), "must be a string, got %v", item)
 		}
-		texts = append(texts, text)
+		valid = valid && ok
+		found = append(found, s)
 	}
-	return texts
+	if !valid {
+		return nil
+	}
+	return found
 }
 
 func (r *reader) duration(key string) time.Duration {
-	text := r.text(key)
-	if r.bad[key] {
+	text := r.str(key)
+	if r.errs.Has(key) {
 		return 0
 	}
 	d, err := promql.ParseDuration(text)
-	if err != nil {
-		r.fault(key, "%w", err)
-	}
+	r.errs.Add(key, err)
 	return d
 }
 
 func (r *reader) query(key, text string) promql.Query {
 	q, err := promql.Parse(text)
-	if err != nil {
-		r.fault(key, "%w", err)
-	}
+	r.errs.Add(key, err)
 	return q
 }
 
-// selector sets s where the key holds any matcher; empty braces hold none.
-func (r *reader) selector(key string, s *promql.Selector) {
-	text := strings.TrimSpace(r.text(key))
-	inner := strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
-	if strings.TrimSpace(inner) == "" {
-		return
-	}
-	parsed, err := promql.ParseSelector(text)
-	if err != nil {
-		r.fault(key, "%w", err)
-		return
-	}
-	*s = parsed
+// selector is that of the key, or otherwise if the key has no matchers.
+func (r *reader) selector(key string, otherwise promql.Selector) promql.Selector {
+	s, err := promql.ParseSelector(r.str(key))
+	r.errs.Add(key, err)
+	return s.Or(otherwise)
 }

@@ -3,12 +3,7 @@
 // by side and changed together.
 package values
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/fastmachinelearning/supersonic/promql"
-)
+import "github.com/fastmachinelearning/supersonic/promql"
 
 // Scaling is what a user's values say about the two queries.
 type Scaling struct {
@@ -17,58 +12,28 @@ type Scaling struct {
 	Metric     promql.Query      // a user's own query; the zero Query with the built-in ones
 }
 
-// A KeyError is a fault of one value.
-type KeyError struct {
-	Key string // as the user writes it: serverLoadRateInterval
-	Err error  // what it must be, and what it is
-}
-
-func (e *KeyError) Error() string { return e.Key + ": " + e.Err.Error() }
-
-// Unwrap gives what is wrong, without the key.
-func (e *KeyError) Unwrap() error { return e.Err }
-
-// KeyErrors are the faults that the error of [Read] joins.
-func KeyErrors(err error) []*KeyError { return joined[*KeyError](err) }
-
-// joined are the errors of one type in the result of errors.Join.
-func joined[T error](err error) []T {
-	all, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return nil
-	}
-	var found []T
-	for _, err := range all.Unwrap() {
-		var t T
-		if errors.As(err, &t) {
-			found = append(found, t)
-		}
-	}
-	return found
-}
-
-// Read takes all values: a user's, laid over the chart's. The error joins every
-// fault as a [*KeyError].
+// Read takes all values: a user's, laid over the chart's. The error
+// is [promql.FieldErrors], by the keys of the values.
 func Read(vals map[string]any, release, namespace string) (Scaling, error) {
 	r := reader{vals: vals}
 	instance := release
-	if name := r.text("nameOverride"); name != "" {
+	if name := r.str("nameOverride"); name != "" {
 		instance = name
 	}
 	s := Scaling{Params: promql.ForRelease(instance, namespace)}
-	if text := r.text("serverLoadMetric"); text != "" {
+	if text := r.str("serverLoadMetric"); text != "" {
 		s.Metric = r.query("serverLoadMetric", text)
 	}
 	s.Params.RateInterval = r.duration("serverLoadRateInterval")
-	s.Params.Replicas = promql.Replicas(r.text("serverLoadReplicas"))
-	s.Params.InFlight = promql.InFlight(r.text("serverLoadInFlight"))
-	s.Params.ExcludeModels = r.texts("serverLoadExcludeModels")
-	r.selector("serverLoadSelector.envoy", &s.Params.Envoy)
-	r.selector("serverLoadSelector.triton", &s.Params.Triton)
+	s.Params.Replicas = promql.Replicas(r.str("serverLoadReplicas"))
+	s.Params.InFlight = promql.InFlight(r.str("serverLoadInFlight"))
+	s.Params.ExcludeModels = r.strings("serverLoadExcludeModels")
+	s.Params.Envoy = r.selector("serverLoadSelector.envoy", s.Params.Envoy)
+	s.Params.Triton = r.selector("serverLoadSelector.triton", s.Params.Triton)
 	s.Thresholds.Scaling = r.number("serverLoadThreshold")
 	s.Thresholds.Admission = s.admission(&r)
 	r.check(s)
-	return s, errors.Join(r.errs...)
+	return s, r.errs.Err()
 }
 
 // admission is the gate's threshold: the user's, or, in its place, one above the
@@ -122,19 +87,6 @@ func (r *reader) check(s Scaling) {
 	if !tied && thresholds.Admission >= promql.MinThreshold {
 		thresholds.Admission = max(thresholds.Admission, promql.AdmissionFor(thresholds.Scaling))
 	}
-	faults := joined[*promql.FieldError](s.Params.Validate())
-	faults = append(faults, joined[*promql.FieldError](thresholds.Validate())...)
-	for _, f := range faults {
-		if key := keys[f.Field]; !r.bad[key] {
-			r.fault(key, "%w", f.Err)
-		}
-	}
-}
-
-func (r *reader) fault(key, format string, args ...any) {
-	if r.bad == nil {
-		r.bad = map[string]bool{}
-	}
-	r.bad[key] = true
-	r.errs = append(r.errs, &KeyError{key, fmt.Errorf(format, args...)})
+	r.errs.AddOthers(s.Params.Validate(), keys)
+	r.errs.AddOthers(thresholds.Validate(), keys)
 }

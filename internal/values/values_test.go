@@ -120,7 +120,7 @@ func TestCustomMetricIsBothQueriesVerbatim(t *testing.T) {
 	}
 }
 
-func TestReadListsEveryFaultByTheUsersKey(t *testing.T) {
+func TestReadListsEveryErrorByTheUsersKey(t *testing.T) {
 	_, err := Read(with(map[string]any{
 		"serverLoadMetric":         "sum(",
 		"serverLoadThreshold":      "two",
@@ -132,7 +132,7 @@ func TestReadListsEveryFaultByTheUsersKey(t *testing.T) {
 		"serverLoadSelector":       map[string]any{"envoy": "up{", "triton": `envoy_cluster_name="x"`},
 	}), "sonic", "cms")
 	if err == nil {
-		t.Fatal("no fault")
+		t.Fatal("no error")
 	}
 	var got []string
 	for line := range strings.Lines(err.Error()) {
@@ -140,16 +140,16 @@ func TestReadListsEveryFaultByTheUsersKey(t *testing.T) {
 		got = append(got, key)
 	}
 	want := []string{
-		"serverLoadMetric", "serverLoadRateInterval", "serverLoadExcludeModels", "serverLoadSelector.envoy",
+		"serverLoadMetric", "serverLoadRateInterval", "serverLoadExcludeModels[2]", "serverLoadSelector.envoy",
 		"serverLoadSelector.triton", "serverLoadThreshold", "serverAdmissionThreshold",
 		"serverLoadReplicas", "serverLoadInFlight",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("keys at fault (-want +got):\n%s\n%v", diff, err)
+		t.Errorf("keys of the errors (-want +got):\n%s\n%v", diff, err)
 	}
 }
 
-func TestFaultsSayWhatAndGot(t *testing.T) {
+func TestErrorsSayWhatAndGot(t *testing.T) {
 	for _, tc := range []struct {
 		name, want string
 		user       map[string]any

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 // Every component, so that every name is made.
@@ -35,12 +36,13 @@ func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) 
 			c := everything(t)
 			c.release = name
 			_, err := render.Chart(pinned(t), c.vals, c.options())
-			var faults render.Faults
+			var faults promql.FieldErrors
 			if !errors.As(err, &faults) || len(faults) != 1 {
 				t.Fatalf("got %v, want one fault", err)
 			}
 			f := faults[0]
-			if f.Key != "release name" || !strings.Contains(f.Text, `got "`+name+`"`) || !strings.Contains(f.Text, "set nameOverride") {
+			text := f.Error()
+			if f.Field != "release name" || !strings.Contains(text, `got "`+name+`"`) || !strings.Contains(text, "set nameOverride") {
 				t.Errorf("got %v, which does not name the release, the value and nameOverride", f)
 			}
 			c.vals = map[string]any{"nameOverride": "sonic"}
@@ -54,8 +56,8 @@ func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) 
 func TestReleaseNamesThatHelmRefusesAreRefused(t *testing.T) {
 	for _, name := range []string{"", "Sonic", "a_b", "-a", "a-", "a b", strings.Repeat("x", 54), "a\n"} {
 		_, err := render.Chart(pinned(t), nil, render.Options{Release: name, Namespace: "cms"})
-		var option *render.OptionError
-		if !errors.As(err, &option) || option.Option != "release name" {
+		var invalid *promql.FieldError
+		if !errors.As(err, &invalid) || invalid.Field != "release name" {
 			t.Errorf("%q: got %v", name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 const everythingOn = `
@@ -33,7 +34,7 @@ func TestEmptySectionsRenderOrAreRefused(t *testing.T) {
 			values := parsed(t, everythingOn)
 			empty(values, path)
 			_, err := render.Chart(loaded(t), values, render.Options{Release: "sonic", Namespace: "cms"})
-			var faults render.Faults
+			var faults promql.FieldErrors
 			if err != nil && !errors.As(err, &faults) {
 				t.Error(err)
 			}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -11,38 +12,40 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// faults turns a tree of validation errors into one fault for each key, in the
+// errors turns a tree of validation errors into one for each key, in the
 // words of a user.
-func (s *schema) faults(e *jsonschema.ValidationError, vals any) Faults {
-	if f, ok := s.titled(e, vals); ok {
-		return Faults{f}
+func (s *schema) errors(e *jsonschema.ValidationError, vals any) promql.FieldErrors {
+	if titled, ok := s.titled(e, vals); ok {
+		return promql.FieldErrors{titled}
 	}
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return s.alternatives(e, vals)
 	}
 	if len(e.Causes) > 0 {
-		var fs Faults
+		var errs promql.FieldErrors
 		for _, cause := range e.Causes {
-			fs = append(fs, s.faults(cause, vals)...)
+			errs = append(errs, s.errors(cause, vals)...)
 		}
-		return fs
+		return errs
 	}
 	return s.leaf(e, vals)
 }
 
-// titled gives the fault of a value whose part of the schema says, in its title,
+// titled gives the error of a value whose part of the schema says, in its title,
 // what the value must be.
-func (s *schema) titled(e *jsonschema.ValidationError, vals any) (Fault, bool) {
+func (s *schema) titled(e *jsonschema.ValidationError, vals any) (*promql.FieldError, bool) {
 	switch e.ErrorKind.(type) {
 	case *kind.AdditionalProperties, *kind.Required:
-		return Fault{}, false
+		return nil, false
 	}
 	title, _ := s.at(e.SchemaURL)["title"].(string)
 	if title == "" || len(e.InstanceLocation) == 0 || deeper(e) {
-		return Fault{}, false
+		return nil, false
 	}
 	return mustBe(e.InstanceLocation, vals, title), true
 }
@@ -56,17 +59,17 @@ func deeper(e *jsonschema.ValidationError) bool {
 }
 
 // alternatives picks what to say where a value fits none of several schemas:
-// the faults of the one whose type it has, or all types.
-func (s *schema) alternatives(e *jsonschema.ValidationError, vals any) Faults {
+// the errors of the one whose type it has, or all types.
+func (s *schema) alternatives(e *jsonschema.ValidationError, vals any) promql.FieldErrors {
 	var types []string
 	for _, cause := range e.Causes {
 		wanted := typesWanted(cause, len(e.InstanceLocation))
 		if wanted == nil {
-			return s.faults(cause, vals)
+			return s.errors(cause, vals)
 		}
 		types = append(types, wanted...)
 	}
-	return Faults{mustBe(e.InstanceLocation, vals, typeNames(types))}
+	return promql.FieldErrors{mustBe(e.InstanceLocation, vals, typeNames(types))}
 }
 
 // typesWanted are the types that an error asks of the value itself, nil if its
@@ -83,30 +86,30 @@ func typesWanted(e *jsonschema.ValidationError, depth int) []string {
 	return nil
 }
 
-func (s *schema) leaf(e *jsonschema.ValidationError, vals any) Faults {
+func (s *schema) leaf(e *jsonschema.ValidationError, vals any) promql.FieldErrors {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		return s.unknownKeys(e, k.Properties)
 	case *kind.Required:
-		var fs Faults
+		var errs promql.FieldErrors
 		for _, name := range k.Missing {
-			fs = append(fs, Fault{keyName(append(slices.Clone(e.InstanceLocation), name)), "must be set"})
+			errs = append(errs, fieldError(append(slices.Clone(e.InstanceLocation), name), "must be set"))
 		}
-		return fs
+		return errs
 	case *kind.Type:
-		return Faults{mustBe(e.InstanceLocation, vals, typeNames(k.Want))}
+		return promql.FieldErrors{mustBe(e.InstanceLocation, vals, typeNames(k.Want))}
 	case *kind.Enum:
 		var names []string
 		for _, v := range k.Want {
 			names = append(names, plain(v))
 		}
-		return Faults{mustBe(e.InstanceLocation, vals, either(names))}
+		return promql.FieldErrors{mustBe(e.InstanceLocation, vals, either(names))}
 	case *kind.Const:
-		return Faults{mustBe(e.InstanceLocation, vals, plain(k.Want))}
+		return promql.FieldErrors{mustBe(e.InstanceLocation, vals, plain(k.Want))}
 	case *kind.Not, *kind.FalseSchema:
-		return Faults{{keyName(e.InstanceLocation), "must not be set to " + shown(lookUp(vals, e.InstanceLocation))}}
+		return promql.FieldErrors{fieldError(e.InstanceLocation, "must not be set to "+shown(lookUp(vals, e.InstanceLocation)))}
 	}
-	return Faults{mustBe(e.InstanceLocation, vals, limit(e.ErrorKind))}
+	return promql.FieldErrors{mustBe(e.InstanceLocation, vals, limit(e.ErrorKind))}
 }
 
 // limit says what a bound of the schema asks for.
@@ -122,7 +125,7 @@ func limit(k jsonschema.ErrorKind) string {
 		return "below " + decimal(k.Want)
 	case *kind.MinLength:
 		if k.Want == 1 {
-			return "a text that is not empty"
+			return "a string that is not empty"
 		}
 		return fmt.Sprintf("at least %d characters", k.Want)
 	case *kind.MaxLength:
@@ -134,7 +137,7 @@ func limit(k jsonschema.ErrorKind) string {
 	case *kind.UniqueItems:
 		return "a list without doubles"
 	case *kind.Pattern:
-		return "a text that matches " + k.Want
+		return "a string that matches " + k.Want
 	}
 	return "valid (" + k.LocalizedString(message.NewPrinter(language.English)) + ")"
 }
@@ -144,17 +147,21 @@ func decimal(r *big.Rat) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-func mustBe(path []string, vals any, what string) Fault {
-	return Fault{keyName(path), fmt.Sprintf("must be %s, got %s", what, shown(lookUp(vals, path)))}
+func mustBe(path []string, vals any, what string) *promql.FieldError {
+	return fieldError(path, "must be "+what+", got "+shown(lookUp(vals, path)))
+}
+
+func fieldError(path []string, what string) *promql.FieldError {
+	return &promql.FieldError{Field: keyName(path), Err: errors.New(what)}
 }
 
 // unknownKeys names each key that the chart does not know, and the one that was
 // probably meant, or else what the schema's comment says of unknown ones.
-func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) Faults {
+func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promql.FieldErrors {
 	part := s.at(e.SchemaURL)
 	known, _ := part["properties"].(map[string]any)
 	hint, _ := part["$comment"].(string)
-	var fs Faults
+	var errs promql.FieldErrors
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		text := "unknown key"
 		if near := nearest(key, known); near != "" {
@@ -162,9 +169,9 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) Fault
 		} else if hint != "" {
 			text += "; " + hint
 		}
-		fs = append(fs, Fault{keyName(append(slices.Clone(e.InstanceLocation), key)), text})
+		errs = append(errs, fieldError(append(slices.Clone(e.InstanceLocation), key), text))
 	}
-	return fs
+	return errs
 }
 
 func typeNames(types []string) string {
@@ -173,11 +180,11 @@ func typeNames(types []string) string {
 		jsonType string
 		names    []string
 	}{
-		{"object", []string{"a map"}},
+		{"object", []string{"an object"}},
 		{"array", []string{"a list"}},
-		{"integer", []string{"a whole number"}},
+		{"integer", []string{"an integer"}},
 		{"number", []string{"a number"}},
-		{"string", []string{"a text"}},
+		{"string", []string{"a string"}},
 		{"boolean", []string{"true", "false"}},
 		{"null", []string{"null"}},
 	} {

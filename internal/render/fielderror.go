@@ -2,38 +2,17 @@ package render
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// A Fault is one thing that is wrong with the values.
-type Fault struct {
-	Key  string // as a user writes it: keda.minReplicaCount, triton.env[0].name; empty for all of them
-	Text string // what it must be and what it is: "must be at least 0, got -1"
-}
-
-func (f Fault) Error() string {
-	if f.Key == "" {
-		return f.Text
-	}
-	return f.Key + ": " + f.Text
-}
-
-// Faults are all that is wrong with the values, in the order of the keys or of
-// the chart's checks.
-type Faults []Fault
-
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// faultLines reads the chart's own faults: one a line, a key before the first colon.
-func faultLines(text string) Faults {
-	var fs Faults
+// fieldErrors reads what the chart itself finds: one error a line, a key before
+// the first colon.
+func fieldErrors(text string) promql.FieldErrors {
+	var errs promql.FieldErrors
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -43,9 +22,9 @@ func faultLines(text string) Faults {
 		if !ok {
 			key, what = "", line
 		}
-		fs = append(fs, Fault{key, what})
+		errs.Add(key, errors.New(what))
 	}
-	return fs
+	return errs
 }
 
 // keyName writes a path into the values as users do; numbers are places in lists.
@@ -78,7 +57,7 @@ func shown(v any) string {
 	case nil:
 		return "null"
 	case map[string]any:
-		return "a map"
+		return "an object"
 	case []any:
 		return "a list"
 	case string:

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 // A chart of every kind of bound that a schema can set.
@@ -45,28 +46,28 @@ func chartOf(t *testing.T, schema string) *render.Loaded {
 	return c
 }
 
-func TestSchemaFaultsAreInTheUsersWords(t *testing.T) {
+func TestSchemaErrorsAreInTheUsersWords(t *testing.T) {
 	c := chartOf(t, everyBound)
 	for _, tc := range []struct{ name, values, want string }{
 		{"missing", `{}`, "needed: must be set"},
 		{"minimum", `count: 0`, "count: must be at least 1, got 0"},
 		{"maximum", `count: 10`, "count: must be at most 9, got 10"},
-		{"no-whole-number", `count: 1.5`, "count: must be a whole number, got 1.5"},
+		{"no-integer", `count: 1.5`, "count: must be an integer, got 1.5"},
 		{"exclusive-minimum", `above: 0.5`, "above: must be above 0.5, got 0.5"},
 		{"exclusive-maximum", `above: 1`, "above: must be below 1, got 1"},
 		{"enum", `mode: slow`, `mode: must be "", fast, 3 or null, got "slow"`},
 		{"const", `fixed: that`, `fixed: must be this, got "that"`},
-		{"empty", `name: ""`, `name: must be a text that is not empty, got ""`},
+		{"empty", `name: ""`, `name: must be a string that is not empty, got ""`},
 		{"too-long", `name: abcd`, `name: must be at most 3 characters, got "abcd"`},
 		{"too-short", `long: a`, `long: must be at least 2 characters, got "a"`},
-		{"pattern", `code: AB`, `code: must be a text that matches ^[a-z]$, got "AB"`},
+		{"pattern", `code: AB`, `code: must be a string that matches ^[a-z]$, got "AB"`},
 		{"title", `words: 12`, "words: must be a word, got 12"},
 		{"title-of-a-pattern", `words: A`, `words: must be a word, got "A"`},
 		{"empty-list", `list: []`, "list: must be a list of at least 1, got a list"},
 		{"long-list", `list: [a, b, c]`, "list: must be a list of at most 2, got a list"},
 		{"doubles", `list: [a, a]`, "list: must be a list without doubles, got a list"},
-		{"in-a-list", `list: [a, {b: 1}]`, "list[1]: must be a text, got a map"},
-		{"no-type-fits", `either: true`, "either: must be a whole number, a text or null, got true"},
+		{"in-a-list", `list: [a, {b: 1}]`, "list[1]: must be a string, got an object"},
+		{"no-type-fits", `either: true`, "either: must be an integer, a string or null, got true"},
 		{"a-type-fits", `either: -1`, "either: must be at least 0, got -1"},
 		{"types", `flag: "yes"`, `flag: must be true, false or null, got "yes"`},
 		{"forbidden", `gone: 1`, "gone: must not be set to 1"},
@@ -74,10 +75,10 @@ func TestSchemaFaultsAreInTheUsersWords(t *testing.T) {
 		{"unknown", `cuont: 1`, "cuont: unknown key, did you mean count?"},
 		{"unknown-and-unlike", `zzz: 1`, "zzz: unknown key; the docs say more"},
 		{"unknown-inside", `table: {stabilizationWindow: 1}`, "table.stabilizationWindow: unknown key, did you mean stabilizationWindowSeconds?"},
-		{"dotted-key", `table: {a.b: 1}`, `table."a.b": must be a text, got 1`},
+		{"dotted-key", `table: {a.b: 1}`, `table."a.b": must be a string, got 1`},
 		{
 			"long-value", `code: "ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää"`,
-			`code: must be a text that matches ^[a-z]$, got "ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…"`,
+			`code: must be a string that matches ^[a-z]$, got "ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…"`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -86,21 +87,21 @@ func TestSchemaFaultsAreInTheUsersWords(t *testing.T) {
 				vals["needed"] = true
 			}
 			_, err := render.Chart(c, vals, inNamespace)
-			var faults render.Faults
-			if !errors.As(err, &faults) {
-				t.Fatalf("got %v, want faults", err)
+			var invalid promql.FieldErrors
+			if !errors.As(err, &invalid) {
+				t.Fatalf("got %v, want FieldErrors", err)
 			}
-			if diff := cmp.Diff(tc.want, faults.Error()); diff != "" {
+			if diff := cmp.Diff(tc.want, invalid.Error()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestBrokenSchemaIsAFaultOfTheChart(t *testing.T) {
+func TestBrokenSchemaIsAnErrorOfTheChart(t *testing.T) {
 	_, err := render.Chart(chartOf(t, `{"type": 1}`), nil, inNamespace)
-	var faults render.Faults
-	if err == nil || errors.As(err, &faults) {
+	var invalid promql.FieldErrors
+	if err == nil || errors.As(err, &invalid) {
 		t.Errorf("got %v, want an error of the chart", err)
 	}
 }

@@ -12,12 +12,14 @@
 //	S  serving           requests that Triton executes, all models and replicas
 //	R  healthy replicas  Triton endpoints that Envoy routes to
 //
-//	needed replicas = L / max(S / max(R, 1), 1)    unit: replicas; extensive, for KEDA
-//	occupancy ratio = L / max(S, R, 1)             unit: 1; per replica, for Envoy's gate
+//	R'              = max(R, 1)
+//	κ               = max(S / R', 1)          unit: requests; what one replica serves at once
+//	needed replicas = L / κ                   unit: replicas; extensive, for KEDA
+//	occupancy ratio = needed replicas / R'    unit: 1; per replica, for Envoy's gate
 //
-// Both floors are physical. A replica executes at least one request at a time,
-// so the fleet never serves less than its number of replicas at once. Without
-// replicas the number that the work needs is the number of requests in flight.
+// Both floors are physical. A replica serves at least one request at a time, and
+// without replicas the number that the work needs is the number of requests in
+// flight.
 //
 // An idle replica reads 0. A ratio of 1 says that replicas are busy and nothing
 // queues, 2 that requests wait as long as they are served; above that it grows

@@ -17,48 +17,30 @@ func ExampleNeededReplicas() {
 	fmt.Println(q.Pretty())
 	// Output:
 	// (
-	//           sum(
-	//             rate(
-	//               envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//             )
+	//         sum(
+	//           rate(
+	//             envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
 	//           )
-	//         /
-	//           1000
-	//       or
-	//         vector(0)
-	//     )
-	//   *
-	//     clamp_min(
-	//       max(
-	//           avg_over_time(
-	//             envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//           )
-	//         and
-	//           envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
-	//       ),
-	//       1
-	//     )
-	// /
-	//   (
-	//           (
-	//               sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m]))
-	//             -
-	//               sum(rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m]))
-	//           )
-	//         /
-	//           1000000
-	//       >
-	//         clamp_min(
-	//           max(
-	//               avg_over_time(
-	//                 envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//               )
-	//             and
-	//               envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
-	//           ),
-	//           1
 	//         )
+	//       /
+	//         1000
 	//     or
+	//       vector(0)
+	//   )
+	// /
+	//   clamp_min(
+	//       (
+	//             (
+	//                 sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m]))
+	//               -
+	//                 sum(rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m]))
+	//             )
+	//           /
+	//             1000000
+	//         or
+	//           vector(0)
+	//       )
+	//     /
 	//       clamp_min(
 	//         max(
 	//             avg_over_time(
@@ -68,7 +50,8 @@ func ExampleNeededReplicas() {
 	//             envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
 	//         ),
 	//         1
-	//       )
+	//       ),
+	//     1
 	//   )
 }
 
@@ -83,39 +66,44 @@ func ExampleOccupancyRatio() {
 	fmt.Println(q.Pretty())
 	// Output:
 	// (
-	//         sum(
-	//           rate(
-	//             envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//           )
-	//         )
-	//       /
-	//         1000
-	//     or
-	//       vector(0)
-	//   )
-	// /
-	//   (
-	//           (
-	//               sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m]))
-	//             -
-	//               sum(rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m]))
+	//           sum(
+	//             rate(
+	//               envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//             )
 	//           )
 	//         /
-	//           1000000
-	//       >
+	//           1000
+	//       or
+	//         vector(0)
+	//     )
+	//   /
+	//     clamp_min(
+	//         (
+	//               (
+	//                   sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m]))
+	//                 -
+	//                   sum(rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m]))
+	//               )
+	//             /
+	//               1000000
+	//           or
+	//             vector(0)
+	//         )
+	//       /
 	//         clamp_min(
 	//           max(
 	//             envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
 	//           ),
 	//           1
-	//         )
-	//     or
-	//       clamp_min(
-	//         max(
-	//           envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
 	//         ),
-	//         1
-	//       )
+	//       1
+	//     )
+	// /
+	//   clamp_min(
+	//     max(
+	//       envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
+	//     ),
+	//     1
 	//   )
 }
 

@@ -81,8 +81,8 @@ func FuzzNeededReplicas(f *testing.F) {
 		if models != "" {
 			p.ExcludeModels = strings.Split(models, "\n")
 		}
-		for name, build := range queries {
-			q, err := build(p)
+		for name, query := range queries {
+			q, err := query.Build(p)
 			if (err == nil) != (p.Validate() == nil) {
 				t.Fatalf("%s gives the error %v, Validate %v", name, err, p.Validate())
 			}

@@ -6,26 +6,42 @@ import (
 )
 
 // NeededReplicas is the number of replicas that the requests in flight need,
-// L × R / max(S, R). Unit: replicas. It does not depend on how many of them run,
-// so KEDA takes it with metricType AverageValue.
-func NeededReplicas(p Params) (Query, error) {
-	return compile(p, div(mul(p.inFlight(), p.replicas()), p.busy()))
+// L / κ: in flight, over what one replica serves at once. Unit: replicas. It does
+// not depend on how many of them run, so KEDA takes it with metricType
+// AverageValue.
+func NeededReplicas(p Params) (Query, error) { return compile(p, p.needed()) }
+
+// OccupancyRatio is [NeededReplicas] for each healthy replica, L / κ / R'. Unit: 1.
+func OccupancyRatio(p Params) (Query, error) { return compile(p, div(p.needed(), p.replicas())) }
+
+// needed is L / κ.
+func (p Params) needed() parser.Expr { return div(p.inFlight(), p.concurrency()) }
+
+// concurrency is κ, the requests that one replica serves at once: S / R', and at
+// least the one that a replica can always serve.
+func (p Params) concurrency() parser.Expr {
+	return atLeast(div(orZero(p.serving()), p.replicas()), 1)
 }
 
-// OccupancyRatio is the work in flight for each request that the fleet can
-// serve at once, L / max(S, R): [NeededReplicas] for each replica. Unit: 1.
-func OccupancyRatio(p Params) (Query, error) {
-	return compile(p, div(p.inFlight(), p.busy()))
-}
+// replicas is R', the healthy replicas, and at least the one that the first
+// request needs.
+func (p Params) replicas() parser.Expr { return atLeast(p.healthy(), 1) }
 
 // inFlight is L; zero where Envoy has completed nothing yet.
 func (p Params) inFlight() parser.Expr {
-	completed := div(sum(rate(p.envoy(requestTimeSum), p.RateInterval)), number(millisecondsPerSecond))
 	if p.InFlight == Completed {
-		return orZero(completed)
+		return orZero(p.completed())
 	}
-	return larger(completed, orZero(sum(mean(p.envoy(requestsActive), p.RateInterval))))
+	return larger(p.completed(), orZero(p.active()))
 }
+
+// completed is L by the time of the requests that ended; empty where none has.
+func (p Params) completed() parser.Expr {
+	return div(sum(rate(p.envoy(requestTimeSum), p.RateInterval)), number(millisecondsPerSecond))
+}
+
+// active is L by the gauge of requests that have not ended.
+func (p Params) active() parser.Expr { return sum(mean(p.envoy(requestsActive), p.RateInterval)) }
 
 // serving is S; empty where no Triton is scraped.
 func (p Params) serving() parser.Expr {
@@ -42,12 +58,6 @@ func (p Params) healthy() parser.Expr {
 	}
 	return maxOf(mean(members, p.RateInterval))
 }
-
-// replicas is R: healthy, and at least the one that the first request needs.
-func (p Params) replicas() parser.Expr { return atLeast(p.healthy(), 1) }
-
-// busy is what the fleet serves at once: at least one request a replica.
-func (p Params) busy() parser.Expr { return larger(p.serving(), p.replicas()) }
 
 func (p Params) envoy(name string) parser.Expr {
 	return series(name, p.Envoy.With(clusterLabel, tritonCluster))

@@ -43,8 +43,8 @@ func TestParamsValidate(t *testing.T) {
 			if diff := cmp.Diff(test.want, lines(p.Validate())); diff != "" {
 				t.Errorf("Validate mismatch (-want +got):\n%s", diff)
 			}
-			for name, build := range queries {
-				q, err := build(p)
+			for name, query := range queries {
+				q, err := query.Build(p)
 				if diff := cmp.Diff(test.want, lines(err)); diff != "" {
 					t.Errorf("%s refuses otherwise than Validate (-want +got):\n%s", name, diff)
 				}

@@ -93,11 +93,11 @@ func TestKnownWhileEnvoyIsScraped(t *testing.T) {
 	series, eng := f.store(t), newEngine(t)
 	for release, want := range known {
 		for _, mode := range modes {
-			for name, build := range queries {
+			for name, query := range queries {
 				if name == "QUEUE_LATENCY" || name == "TRITON_SERIES" {
 					continue // of Triton alone
 				}
-				q, err := build(inMode(release, mode))
+				q, err := query.Build(inMode(release, mode))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -102,9 +102,9 @@ func TestPrettyReadsBack(t *testing.T) {
 		odd.RateInterval, odd.ExcludeModels = 90*time.Second+time.Millisecond, []string{`a"b`, "c\\d", "é}"}
 		all = append(all, plain, odd)
 	}
-	for name, build := range queries {
+	for name, query := range queries {
 		for _, p := range all {
-			q, err := build(p)
+			q, err := query.Build(p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,17 +15,15 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// queries by the word that stands for them in testdata/*.test.
-var queries = map[string]func(promql.Params) (promql.Query, error){
-	"NEEDED_REPLICAS":  promql.NeededReplicas,
-	"OCCUPANCY_RATIO":  promql.OccupancyRatio,
-	"WAKE_UP":          promql.WakeUp,
-	"IN_FLIGHT":        promql.InFlightRequests,
-	"SERVING":          promql.ServingRequests,
-	"HEALTHY_REPLICAS": promql.HealthyReplicas,
-	"QUEUE_LATENCY":    promql.QueueLatency,
-	"TRITON_SERIES":    promql.TritonSeries,
-}
+// queries by the word that stands for them in testdata/*.test: needed-replicas is
+// NEEDED_REPLICAS.
+var queries = func() map[string]promql.Named {
+	all := map[string]promql.Named{}
+	for _, q := range promql.Queries() {
+		all[strings.ToUpper(strings.ReplaceAll(q.Name, "-", "_"))] = q
+	}
+	return all
+}()
 
 // placeholder is a word in capitals and its options: NEEDED_REPLICAS(instant, larger).
 var placeholder = regexp.MustCompile(`\b([A-Z][A-Z_]+)\b(?:\(([^)]*)\))?`)
@@ -83,20 +81,20 @@ func expand(script string) (string, error) {
 // lookUp builds the query that a placeholder names.
 func lookUp(word string) (promql.Query, error) {
 	parts := placeholder.FindStringSubmatch(word)
-	build, ok := queries[parts[1]]
+	query, ok := queries[parts[1]]
 	if !ok {
 		return promql.Query{}, fmt.Errorf("no such query")
 	}
 	p := promql.Params{RateInterval: time.Minute, Replicas: promql.Windowed, InFlight: promql.Completed}
 	if parts[2] == "" {
-		return build(p)
+		return query.Build(p)
 	}
 	for option := range strings.SplitSeq(parts[2], ", ") {
 		if err := set(&p, option); err != nil {
 			return promql.Query{}, err
 		}
 	}
-	return build(p)
+	return query.Build(p)
 }
 
 func set(p *promql.Params, option string) (err error) {

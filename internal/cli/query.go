@@ -15,37 +15,6 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// An answerable is a query that the command prints.
-type answerable struct {
-	name      string
-	short     string
-	unit      string
-	build     func(values.Scaling) (promql.Query, error)
-	threshold func(promql.Thresholds) float64 // nil where it is compared with nothing
-}
-
-func builtIn(build func(promql.Params) (promql.Query, error)) func(values.Scaling) (promql.Query, error) {
-	return func(s values.Scaling) (promql.Query, error) { return build(s.Params) }
-}
-
-func answerables() []answerable {
-	return []answerable{
-		{
-			"needed-replicas", "Replicas that the work in flight needs; KEDA holds the threshold for each", "replicas",
-			values.Scaling.NeededReplicas, func(t promql.Thresholds) float64 { return t.Scaling },
-		},
-		{
-			"occupancy-ratio", "Work in flight for each request that the fleet serves; the gate refuses above its threshold", "1",
-			values.Scaling.OccupancyRatio, func(t promql.Thresholds) float64 { return t.Admission },
-		},
-		{"wake-up", "Calls that found no server: what wakes a fleet of none", "calls per second", builtIn(promql.WakeUp), nil},
-		{"in-flight", "Requests between Envoy and Triton: queued, executing, on the wire", "requests", builtIn(promql.InFlightRequests), nil},
-		{"serving", "Requests that Triton executes", "requests", builtIn(promql.ServingRequests), nil},
-		{"replicas", "Triton endpoints that Envoy routes to", "replicas", builtIn(promql.HealthyReplicas), nil},
-		{"queue-latency", "Time in the queue for each batch: the metric before, to compare with", "milliseconds", builtIn(promql.QueueLatency), nil},
-	}
-}
-
 // queryFlags are shared by all queries.
 type queryFlags struct {
 	inputs    render.Inputs
@@ -76,9 +45,9 @@ metric, as KEDA and the gate use it.`,
   promtool query instant http://localhost:9090 "$(supersonic query needed-replicas)"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%w; there are %s", unknown("query", args[0], cmd), names(answerables()))
+				return usagef("%w; there are %s", unknown("query", args[0], cmd), queryNames())
 			}
-			return usagef("name a query: %s", names(answerables()))
+			return usagef("name a query: %s", queryNames())
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
@@ -86,31 +55,31 @@ metric, as KEDA and the gate use it.`,
 	complete(cmd, "replicas", string(promql.Windowed), string(promql.Instant))
 	complete(cmd, "in-flight", string(promql.Completed), string(promql.Larger))
 	complete(cmd, "output", "text", "json")
-	for _, a := range answerables() {
-		cmd.AddCommand(newAnswerableCmd(a, &flags))
+	for _, named := range promql.Queries() {
+		cmd.AddCommand(newNamedQueryCmd(named, &flags))
 	}
 	return cmd
 }
 
-func names(as []answerable) string {
+func queryNames() string {
 	var words []string
-	for _, a := range as {
-		words = append(words, a.name)
+	for _, q := range promql.Queries() {
+		words = append(words, q.Name)
 	}
 	return either(words)
 }
 
-func newAnswerableCmd(a answerable, flags *queryFlags) *cobra.Command {
+func newNamedQueryCmd(q promql.Named, flags *queryFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   a.name,
-		Short: a.short,
-		Long:  a.short + ".\nUnit: " + a.unit + ".",
+		Use:   q.Name,
+		Short: q.Summary,
+		Long:  q.Summary + ".\nUnit: " + q.Unit + ".",
 		Example: fmt.Sprintf(`  supersonic query %[1]s --release sonic --namespace cms
-  supersonic query %[1]s -f values.yaml --pretty`, a.name),
+  supersonic query %[1]s -f values.yaml --pretty`, q.Name),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			flags.inputs.Stdin = cmd.InOrStdin()
-			return flags.run(a, cmd.Flags(), cmd.OutOrStdout())
+			return flags.run(q, cmd.Flags(), cmd.OutOrStdout())
 		},
 	}
 }
@@ -140,7 +109,7 @@ var flagKeys = [][2]string{
 	{"triton-selector", "serverLoadSelector.triton"},
 }
 
-func (q *queryFlags) run(a answerable, set *pflag.FlagSet, out io.Writer) error {
+func (q *queryFlags) run(named promql.Named, set *pflag.FlagSet, out io.Writer) error {
 	if err := oneOf("output", q.output, "text", "json"); err != nil {
 		return err
 	}
@@ -148,11 +117,11 @@ func (q *queryFlags) run(a answerable, set *pflag.FlagSet, out io.Writer) error 
 	if err != nil {
 		return err
 	}
-	query, err := a.build(scaling)
+	query, err := scaling.Query(named)
 	if err != nil {
 		return err
 	}
-	return q.print(a, scaling, query, out)
+	return q.print(named, scaling, query, out)
 }
 
 func (q *queryFlags) scaling(set *pflag.FlagSet) (values.Scaling, error) {
@@ -230,7 +199,7 @@ func readScaling(c *render.Loaded, user render.User, o render.Options) (values.S
 	return s, located(user, err)
 }
 
-func (q *queryFlags) print(a answerable, s values.Scaling, query promql.Query, out io.Writer) error {
+func (q *queryFlags) print(named promql.Named, s values.Scaling, query promql.Query, out io.Writer) error {
 	text := query.String()
 	if q.pretty {
 		text = query.Pretty()
@@ -245,9 +214,9 @@ func (q *queryFlags) print(a answerable, s values.Scaling, query promql.Query, o
 		Unit      string  `json:"unit"`
 		Query     string  `json:"query"`
 		Threshold float64 `json:"threshold,omitempty"`
-	}{Name: a.name, Unit: a.unit, Query: text}
-	if a.threshold != nil {
-		answer.Threshold = a.threshold(s.Thresholds)
+	}{Name: named.Name, Unit: named.Unit, Query: text}
+	if named.Threshold != nil {
+		answer.Threshold = named.Threshold(s.Thresholds)
 		if s.Custom() {
 			answer.Unit = "that of serverLoadMetric"
 		}

@@ -53,20 +53,13 @@ func (s Scaling) admission(r *reader) float64 {
 // Custom says whether the metric is the user's own.
 func (s Scaling) Custom() bool { return s.Metric.String() != "" }
 
-// NeededReplicas is the query that sizes the fleet.
-func (s Scaling) NeededReplicas() (promql.Query, error) {
-	if s.Custom() {
+// Query builds a query of the catalogue. A user's own metric takes the place of
+// those that are compared with a threshold.
+func (s Scaling) Query(q promql.Named) (promql.Query, error) {
+	if s.Custom() && q.Threshold != nil {
 		return s.Metric, nil
 	}
-	return promql.NeededReplicas(s.Params)
-}
-
-// OccupancyRatio is the query that the gate asks.
-func (s Scaling) OccupancyRatio() (promql.Query, error) {
-	if s.Custom() {
-		return s.Metric, nil
-	}
-	return promql.OccupancyRatio(s.Params)
+	return q.Build(s.Params)
 }
 
 // keys are the users' names of the fields of promql.Params and promql.Thresholds.

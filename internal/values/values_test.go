@@ -112,10 +112,10 @@ func TestCustomMetricIsBothQueriesVerbatim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, build := range map[string]func() (promql.Query, error){"needed": s.NeededReplicas, "ratio": s.OccupancyRatio} {
-		q, err := build()
-		if err != nil || q.String() != own {
-			t.Errorf("%s: got %q, %v", name, q, err)
+	for _, named := range promql.Queries() {
+		q, err := s.Query(named)
+		if compared := named.Threshold != nil; err != nil || (q.String() == own) != compared {
+			t.Errorf("%s: got %q, %v", named.Name, q, err)
 		}
 	}
 }

@@ -31,24 +31,24 @@ file's name.
 {{- if not .Values.serverLoadSelector.envoy }}{{ $_ := set $params "envoySelector" $picked }}{{ end -}}
 {{- if not .Values.serverLoadSelector.triton }}{{ $_ := set $params "tritonSelector" $picked }}{{ end -}}
 {{- $exprs := dict -}}
-{{- range list "neededReplicas" "occupancyRatio" "wakeUp" "inFlightRequests" "servingRequests" "healthyReplicas" -}}
-{{- $_ := set $exprs . (include (printf "supersonic.promql.%s" .) $params) -}}
+{{- range $record := include "supersonic.promql.records" . | fromJsonArray -}}
+{{- $_ := set $exprs (last $record) (include (printf "supersonic.promql.%s" (last $record)) $params) -}}
 {{- end -}}
 {{- $scaling := include "supersonic.scaling.scalingThreshold" . -}}
 {{- $metric := default $exprs.neededReplicas .Values.serverLoadMetric -}}
 {{- $_ := set $exprs "scalingMetric" $metric -}}
 {{- $_ := set $exprs "scalingThreshold" (printf "vector(%s)" $scaling) -}}
 {{- $_ := set $exprs "admissionThreshold" (printf "vector(%s)" (include "supersonic.scaling.admissionThreshold" .)) -}}
-{{- $_ := set $exprs "wantedReplicas" (include "supersonic.grafana.wantedReplicas" (dict "root" . "metric" $metric "healthyReplicas" $exprs.healthyReplicas "wakeUp" $exprs.wakeUp)) -}}
+{{- $_ := set $exprs "wantedReplicas" (include "supersonic.grafana.wantedReplicas" (dict "root" . "metric" $metric "replicas" $exprs.replicas "wakeUp" $exprs.wakeUp)) -}}
 {{- toYaml $exprs -}}
 {{- end -}}
 
-{{- /* Servers that KEDA asks for. Takes a dict: root, and the queries metric, healthyReplicas and wakeUp. */ -}}
+{{- /* Servers that KEDA asks for. Takes a dict: root, and the queries metric, replicas and wakeUp. */ -}}
 {{- define "supersonic.grafana.wantedReplicas" -}}
 {{- $k := .root.Values.keda -}}
 {{- $metric := printf "(%s)" .metric -}}
 {{- if eq (include "supersonic.keda.metricType" .root) "Value" -}}
-{{- $metric = printf "(%s) * on () (%s)" .metric .healthyReplicas -}}
+{{- $metric = printf "(%s) * on () (%s)" .metric .replicas -}}
 {{- end -}}
 {{- /* KEDA turns a minimum of 0 into 1 for a fleet at work. */ -}}
 {{- $least := include "supersonic.keda.min" .root | int64 | max 1 -}}

@@ -47,15 +47,9 @@ supersonic:occupancy_ratio{ {{- include "supersonic.prometheus.recorded" . -}} }
 groups:
   - name: supersonic-terms
     rules:
-      {{- range $name, $query := dict
-        "supersonic:in_flight_requests" "inFlightRequests"
-        "supersonic:serving_requests" "servingRequests"
-        "supersonic:healthy_replicas" "healthyReplicas"
-        "supersonic:triton_series" "tritonSeries"
-        "supersonic:needed_replicas" "neededReplicas"
-        "supersonic:occupancy_ratio" "occupancyRatio"
-        "supersonic:calls_without_replica:rate" "wakeUp" }}
-      {{- include "supersonic.prometheus.record" (dict "root" $root "name" $name "expr" (include (printf "supersonic.promql.%s" $query) $params)) | nindent 6 }}
+      {{- range $record := include "supersonic.promql.records" . | fromJsonArray }}
+      {{- $expr := include (printf "supersonic.promql.%s" (last $record)) $params }}
+      {{- include "supersonic.prometheus.record" (dict "root" $root "name" (first $record) "expr" $expr) | nindent 6 }}
       {{- end }}
       {{- include "supersonic.prometheus.record" (dict "root" $root "name" "supersonic:requests:rate" "expr" (include "supersonic.prometheus.requestRate" $params)) | nindent 6 }}
   - name: supersonic-alerts

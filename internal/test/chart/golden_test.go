@@ -16,15 +16,15 @@ func TestValuesFilesRenderToTheirGoldens(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 		got := c.manifests(t)
 		s := c.scaling(t)
-		for name, build := range map[string]func() (promql.Query, error){
-			"needed-replicas.promql": s.NeededReplicas,
-			"occupancy-ratio.promql": s.OccupancyRatio,
-		} {
-			q, err := build()
+		for _, named := range promql.Queries() {
+			if named.Threshold == nil {
+				continue
+			}
+			q, err := s.Query(named)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got[name] = q.Pretty() + "\n"
+			got[named.Name+".promql"] = q.Pretty() + "\n"
 		}
 		for path, text := range got {
 			got[path] = abridged(c.name, path, text)

@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,6 +44,18 @@ func same(t *testing.T, what, text string, s values.Scaling, build func() (promq
 	}
 }
 
+// ask builds a query of the catalogue by its name.
+func ask(s values.Scaling, name string) func() (promql.Query, error) {
+	return func() (promql.Query, error) {
+		for _, q := range promql.Queries() {
+			if q.Name == name {
+				return s.Query(q)
+			}
+		}
+		return promql.Query{}, fmt.Errorf("%s: no such query", name)
+	}
+}
+
 func TestScaledObjectAsksTheLibrarysQuery(t *testing.T) {
 	tried := 0
 	for _, c := range cases(t) {
@@ -56,7 +69,7 @@ func TestScaledObjectAsksTheLibrarysQuery(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := c.scaling(t)
-			same(t, "ScaledObject", query, s, s.NeededReplicas)
+			same(t, "ScaledObject", query, s, ask(s, "needed-replicas"))
 		})
 	}
 	if tried == 0 {
@@ -77,7 +90,7 @@ func TestGateAsksTheLibrarysQuery(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := c.scaling(t)
-			same(t, "gate", query, s, s.OccupancyRatio)
+			same(t, "gate", query, s, ask(s, "occupancy-ratio"))
 		})
 	}
 	if tried == 0 {
@@ -91,8 +104,8 @@ func TestScalingPartialIsTheLibrary(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 		s := c.scaling(t)
 		for define, build := range map[string]func() (promql.Query, error){
-			"supersonic.scaling.neededReplicas": s.NeededReplicas,
-			"supersonic.scaling.occupancyRatio": s.OccupancyRatio,
+			"supersonic.scaling.neededReplicas": ask(s, "needed-replicas"),
+			"supersonic.scaling.occupancyRatio": ask(s, "occupancy-ratio"),
 			"supersonic.scaling.wakeUp":         func() (promql.Query, error) { return promql.WakeUp(s.Params) },
 		} {
 			text, err := render.Define(pinned(t), c.vals, c.options(), define)
@@ -130,8 +143,8 @@ func TestScalingPartialIsTheLibraryForOtherValues(t *testing.T) {
 			c := valuesCase{name: name, release: "sonic", namespace: "cms", vals: vals}
 			s := c.scaling(t)
 			for define, build := range map[string]func() (promql.Query, error){
-				"supersonic.scaling.neededReplicas": s.NeededReplicas,
-				"supersonic.scaling.occupancyRatio": s.OccupancyRatio,
+				"supersonic.scaling.neededReplicas": ask(s, "needed-replicas"),
+				"supersonic.scaling.occupancyRatio": ask(s, "occupancy-ratio"),
 			} {
 				text, err := render.Define(pinned(t), c.vals, c.options(), define)
 				if err != nil {

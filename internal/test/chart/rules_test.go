@@ -64,17 +64,6 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// recorded are the library's queries by the name that they are recorded under.
-var recorded = map[string]func(promql.Params) (promql.Query, error){
-	"supersonic:in_flight_requests":         promql.InFlightRequests,
-	"supersonic:serving_requests":           promql.ServingRequests,
-	"supersonic:healthy_replicas":           promql.HealthyReplicas,
-	"supersonic:triton_series":              promql.TritonSeries,
-	"supersonic:needed_replicas":            promql.NeededReplicas,
-	"supersonic:occupancy_ratio":            promql.OccupancyRatio,
-	"supersonic:calls_without_replica:rate": promql.WakeUp,
-}
-
 func TestRecordsAreTheLibrarysQueries(t *testing.T) {
 	values := watched + `
 serverLoadRateInterval: 90s
@@ -84,14 +73,20 @@ serverLoadExcludeModels: [pipeline]
 `
 	p := promql.ForRelease("sonic", "cms")
 	p.RateInterval, p.Replicas, p.InFlight, p.ExcludeModels = 90*time.Second, promql.Instant, promql.Larger, []string{"pipeline"}
-	found := map[string]bool{}
+	rules := map[string]rule{}
 	for _, r := range rulesOf(t, data(t, rendered(t, values), prometheusConfigMap, "rules.yml")) {
-		build, ok := recorded[r.Record]
-		if !ok {
+		rules[r.Record] = r
+	}
+	for _, q := range promql.Queries() {
+		if q.Record == "" {
 			continue
 		}
-		found[r.Record] = true
-		want, err := build(p)
+		r, ok := rules[q.Record]
+		if !ok {
+			t.Errorf("%s is not recorded", q.Record)
+			continue
+		}
+		want, err := q.Build(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +96,6 @@ serverLoadExcludeModels: [pipeline]
 		}
 		if r.Labels["release"] != "sonic" || r.Labels["namespace"] != "cms" {
 			t.Errorf("%s has labels %v", r.Record, r.Labels)
-		}
-	}
-	for name := range recorded {
-		if !found[name] {
-			t.Errorf("%s is not recorded", name)
 		}
 	}
 }

@@ -139,19 +139,19 @@ func TestPanelsShowWhatHappened(t *testing.T) {
 		least, most float64
 	}{
 		// One server and 12 clients: four requests are served at once, two of each model.
-		{"Work/inFlightRequests", crowded, 10, 12.5},
-		{"Work/servingRequests", crowded, 2.5, 4.5},
-		{"Servers/healthyReplicas", crowded, 1, 1},
+		{"Work/inFlight", crowded, 10, 12.5},
+		{"Work/serving", crowded, 2.5, 4.5},
+		{"Servers/replicas", crowded, 1, 1},
 		{"Occupancy ratio/occupancyRatio", crowded, 2.5, 4.5},
 		{"Wanted servers/wantedReplicas", crowded, 2, 3},
 		// A second server came 55 seconds ago, and the window is a minute.
-		{"Work/inFlightRequests", grown, 9, 12.5},
-		{"Work/servingRequests", grown, 5, 8.5},
-		{"Servers/healthyReplicas", grown, 1.7, 2},
+		{"Work/inFlight", grown, 9, 12.5},
+		{"Work/serving", grown, 5, 8.5},
+		{"Servers/replicas", grown, 1.7, 2},
 		{"Occupancy ratio/occupancyRatio", grown, 1.2, 2.2},
 		// Three clients are left, for 55 seconds of the window.
-		{"Work/inFlightRequests", calm, 2, 5},
-		{"Servers/healthyReplicas", calm, 2, 2},
+		{"Work/inFlight", calm, 2, 5},
+		{"Servers/replicas", calm, 2, 2},
 		{"Occupancy ratio/occupancyRatio", calm, 0.7, 1.6},
 		{"Occupancy ratio and thresholds/scalingThreshold", calm, 1.5, 1.5},
 		{"Occupancy ratio and thresholds/admissionThreshold", calm, 3, 3},

@@ -1,4 +1,4 @@
-package partial
+package generate
 
 import (
 	"encoding/json"
@@ -62,12 +62,12 @@ func Dashboards() (map[string][]byte, error) {
 func formulaTargets() (map[string]string, error) {
 	p := promql.ForRelease("$release", "$namespace")
 	exprs := map[string]string{}
-	for _, q := range queries {
-		built, err := q.build(p)
+	for _, q := range recorded() {
+		built, err := q.Build(p)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", q.name, err)
+			return nil, fmt.Errorf("%s: %w", q.Name, err)
 		}
-		exprs[q.name] = built.String()
+		exprs[camel(q.Name)] = built.String()
 	}
 	return exprs, nil
 }

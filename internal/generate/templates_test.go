@@ -1,10 +1,11 @@
-package partial_test
+package generate_test
 
 import (
 	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"text/template"
@@ -14,16 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 
-	"github.com/fastmachinelearning/supersonic/internal/partial"
+	"github.com/fastmachinelearning/supersonic/internal/generate"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 func TestChartIsCurrent(t *testing.T) {
-	want, err := partial.Generate()
+	want, err := generate.Templates()
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("../../chart", partial.File)
+	path := filepath.Join("../../chart", generate.TemplatesFile)
 	got, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -34,14 +35,22 @@ func TestChartIsCurrent(t *testing.T) {
 }
 
 // defines of the generated file, and what the library builds in their place.
-var defines = map[string]func(promql.Params) (promql.Query, error){
-	"neededReplicas":   promql.NeededReplicas,
-	"occupancyRatio":   promql.OccupancyRatio,
-	"wakeUp":           promql.WakeUp,
-	"inFlightRequests": promql.InFlightRequests,
-	"servingRequests":  promql.ServingRequests,
-	"healthyReplicas":  promql.HealthyReplicas,
-	"tritonSeries":     promql.TritonSeries,
+var defines = func() map[string]promql.Named {
+	all := map[string]promql.Named{}
+	for _, term := range promql.Terms() {
+		all["term."+camel(term.Name)] = term
+	}
+	for _, q := range promql.Queries() {
+		if q.Record != "" {
+			all[camel(q.Name)] = q
+		}
+	}
+	return all
+}()
+
+// camel is "needed-replicas" as "neededReplicas".
+func camel(name string) string {
+	return regexp.MustCompile(`-.`).ReplaceAllStringFunc(name, func(s string) string { return strings.ToUpper(s[1:]) })
 }
 
 // TestDefinesGiveTheLibrarysQueries runs each define without Helm.
@@ -58,7 +67,7 @@ func TestDefinesGiveTheLibrarysQueries(t *testing.T) {
 	run := templates(t)
 	for _, define := range run.Templates() {
 		name, public := strings.CutPrefix(define.Name(), "supersonic.promql.")
-		if public && name != "tritonMatchers" && defines[name] == nil {
+		if public && name != "tritonMatchers" && name != "records" && defines[name].Build == nil {
 			t.Errorf("the define %s has no query to compare with", name)
 		}
 	}
@@ -80,8 +89,8 @@ func compare(t *testing.T, run *template.Template, envoy, triton string, interva
 	p := promql.Params{Envoy: selector(t, envoy), Triton: selector(t, triton), RateInterval: interval, ExcludeModels: exclude}
 	for _, p.Replicas = range []promql.Replicas{promql.Windowed, promql.Instant} {
 		for _, p.InFlight = range []promql.InFlight{promql.Completed, promql.Larger} {
-			for name, build := range defines {
-				want, err := build(p)
+			for name, q := range defines {
+				want, err := q.Build(p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,25 +117,27 @@ func compare(t *testing.T, run *template.Template, envoy, triton string, interva
 	}
 }
 
-func TestDefinesRefuseAnUnknownMode(t *testing.T) {
+func TestUnknownMode(t *testing.T) {
 	run := templates(t)
-	for name := range defines {
-		for _, mode := range [][2]string{{"mean", "completed"}, {"windowed", "active"}, {"", ""}, {"Instant", "larger"}} {
-			text, err := execute(run, name, map[string]any{
-				"envoySelector": "", "tritonSelector": "", "excludeModels": nil, "rateInterval": "1m",
-				"replicas": mode[0], "inFlight": mode[1],
-			})
-			want := fmt.Sprintf("replicas %s and inFlight %s: no such query", mode[0], mode[1])
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s gives %q and the error %v, want %s", name, text, err, want)
-			}
+	for _, test := range []struct{ replicas, inFlight, want string }{
+		{"mean", "completed", "replicas mean: no such mode"},
+		{"Instant", "larger", "replicas Instant: no such mode"},
+		{"windowed", "most", "inFlight most: no such mode"},
+		{"", "", "inFlight : no such mode"},
+	} {
+		text, err := execute(run, "neededReplicas", map[string]any{
+			"envoySelector": "", "tritonSelector": "", "excludeModels": nil, "rateInterval": "1m",
+			"replicas": test.replicas, "inFlight": test.inFlight,
+		})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("gives %q and the error %v, want %s", text, err, test.want)
 		}
 	}
 }
 
 func templates(t *testing.T) *template.Template {
 	t.Helper()
-	text, err := partial.Generate()
+	text, err := generate.Templates()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package partial_test
+package generate_test
 
 import (
 	"encoding/json"
@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/fastmachinelearning/supersonic/internal/partial"
+	"github.com/fastmachinelearning/supersonic/internal/generate"
 )
 
 func TestDashboardsAreCurrent(t *testing.T) {
-	want, err := partial.Dashboards()
+	want, err := generate.Dashboards()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,12 +26,12 @@ func TestDashboardsAreCurrent(t *testing.T) {
 			t.Errorf("%s is out of date, run `make generate` (-want +got):\n%s", name, diff)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join("../../chart", partial.DashboardDir, "*"))
+	files, err := filepath.Glob(filepath.Join("../../chart", generate.DashboardDir, "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(files) != len(want) {
-		t.Errorf("%s holds %d files, and %d are generated", partial.DashboardDir, len(files), len(want))
+		t.Errorf("%s holds %d files, and %d are generated", generate.DashboardDir, len(files), len(want))
 	}
 }
 
@@ -66,7 +66,7 @@ type panel struct {
 
 func dashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
-	files, err := partial.Dashboards()
+	files, err := generate.Dashboards()
 	if err != nil {
 		t.Fatal(err)
 	}

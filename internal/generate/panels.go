@@ -1,4 +1,4 @@
-package partial
+package generate
 
 import (
 	"fmt"
@@ -24,8 +24,8 @@ func overview(formula map[string]string) dashboard {
 		fmt.Sprintf("clamp(ceil((%s) / %v), %d, %d)", formula["neededReplicas"], promql.DefaultScaling, shippedMin, shippedMax),
 		"wanted",
 	}
-	inFlight := target{"inFlightRequests", formula["inFlightRequests"], "in flight"}
-	healthy := target{"healthyReplicas", formula["healthyReplicas"], "ready"}
+	inFlight := target{"inFlight", formula["inFlight"], "in flight"}
+	healthy := target{"replicas", formula["replicas"], "ready"}
 	ratio := target{"occupancyRatio", formula["occupancyRatio"], "occupancy ratio"}
 	return dashboard{
 		file: "default.json", uid: "supersonic", title: "SuperSONIC",
@@ -39,7 +39,7 @@ func overview(formula map[string]string) dashboard {
 				{title: "GPU time", description: "GPUs in use, summed over the time range of the dashboard; a GPU counts from its server's first scrape to its last.", unit: "m", stat: true, targets: []target{{"A", fmt.Sprintf("sum_over_time(count(nv_gpu_utilization{%s})[$__range:1m])", of), "GPU-minutes"}}},
 			}},
 			{"What the formula saw", []panel{
-				{title: "Work", description: "L, the requests in flight, and S, the requests that Triton executes. What is between them queues or is on the wire.", unit: "short", width: 12, targets: []target{inFlight, {"servingRequests", formula["servingRequests"], "serving"}}},
+				{title: "Work", description: "L, the requests in flight, and S, the requests that Triton executes. What is between them queues or is on the wire.", unit: "short", width: 12, targets: []target{inFlight, {"serving", formula["serving"], "serving"}}},
 				{title: "Occupancy ratio and thresholds", description: "L over the larger of S and the servers. KEDA holds the scaling threshold; the gate, where it is on, turns new clients away above the admission threshold.", unit: "short", width: 12, targets: []target{ratio, scaling, admission}},
 				{title: "Servers, wanted and ready", description: "What KEDA asks for, what Envoy routes to, and how many servers run at all. The HPA leaves a size alone that is within 10 % of what KEDA asks for.", unit: "short", width: 12, targets: []target{wanted, healthy, {"A", fmt.Sprintf("count(nv_cpu_memory_total_bytes{%s})", of), "running"}}},
 				{title: "What KEDA reads", description: "The metric of the ScaledObject; divided by the scaling threshold it gives servers.", unit: "short", width: 12, targets: []target{{"scalingMetric", formula["neededReplicas"], "metric"}}},

@@ -19,10 +19,11 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/golden"
 )
 
-// pictured are the panels of the main dashboard that the documentation shows, row by row.
-var pictured = [][]string{
-	{"Work", "Occupancy ratio and thresholds"},
-	{"Servers, wanted and ready", "Gate"},
+// pictured are the panels of the main dashboard that the documentation shows, row by row,
+// each with the unit of its vertical axis.
+var pictured = [][]struct{ title, unit string }{
+	{{"Work", "requests"}, {"Occupancy ratio and thresholds", "ratio (no unit)"}},
+	{{"Servers, wanted and ready", "replicas"}, {"Gate", "calls per second"}},
 }
 
 const (
@@ -48,9 +49,12 @@ func TestPictureOfTheDashboard(t *testing.T) {
 		panels[p.Title] = p
 	}
 	plots := make([][]*plot.Plot, len(pictured))
+	legends := make([][]legend, len(pictured))
 	for i, row := range pictured {
-		for _, title := range row {
-			plots[i] = append(plots[i], drawPanel(t, s, panels[title]))
+		for _, p := range row {
+			drawn, names := drawPanel(t, s, panels[p.title])
+			drawn.Y.Label.Text = p.unit
+			plots[i], legends[i] = append(plots[i], drawn), append(legends[i], names)
 		}
 	}
 	canvas := vgsvg.New(pictureWidth, pictureHeight)
@@ -58,6 +62,7 @@ func TestPictureOfTheDashboard(t *testing.T) {
 	for i, row := range plot.Align(plots, tiles, draw.New(canvas)) {
 		for j, at := range row {
 			plots[i][j].Draw(at)
+			legends[i][j].drawAbove(plots[i][j].DataCanvas(at))
 		}
 	}
 	var svg bytes.Buffer
@@ -67,9 +72,10 @@ func TestPictureOfTheDashboard(t *testing.T) {
 	golden.CompareDir(t, "../../../docs/pictures", map[string]string{"dashboard.svg": svg.String()})
 }
 
-func drawPanel(t *testing.T, s storage.Storage, p panel) *plot.Plot {
+func drawPanel(t *testing.T, s storage.Storage, p panel) (*plot.Plot, legend) {
 	t.Helper()
 	drawn := emptyPlot(p.Title)
+	var names legend
 	lines := 0
 	for _, target := range p.Targets {
 		for _, series := range evaluateRange(t, s, target.Expr) {
@@ -85,26 +91,55 @@ func drawPanel(t *testing.T, s storage.Storage, p panel) *plot.Plot {
 				t.Fatal(err)
 			}
 			line.Color, line.Width = lineColors[lines%len(lineColors)], vg.Points(1.5)
+			if lines == 2 {
+				line.Dashes = []vg.Length{vg.Points(5), vg.Points(4)} // the lines below it show
+			}
 			name := legendLabel.ReplaceAllStringFunc(target.LegendFormat, func(label string) string {
 				return series.Metric.Get(label[2 : len(label)-2])
 			})
 			drawn.Add(line)
-			drawn.Legend.Add(name, line)
+			names = append(names, legendEntry(name, line))
 			lines++
 		}
 	}
 	if lines == 0 {
 		t.Errorf("the panel %q shows nothing", p.Title)
 	}
-	drawn.Y.Max *= 1.45 // room for the legend
-	return drawn
+	drawn.Y.Max *= 1.05 // the highest line stays below the frame
+	return drawn, names
+}
+
+// A legend stands above its panel, on one line, so that it covers nothing.
+type legend []plot.Legend
+
+const (
+	legendHeight = vg.Length(18)
+	legendGap    = vg.Length(12)
+)
+
+func legendEntry(name string, line *plotter.Line) plot.Legend {
+	l := plot.NewLegend()
+	l.Left, l.Top, l.Padding = true, true, vg.Points(2)
+	l.ThumbnailWidth = vg.Points(14)
+	l.TextStyle.Font.Variant, l.TextStyle.Font.Size = "Sans", vg.Points(10)
+	l.Add(name, line)
+	return l
+}
+
+func (l legend) drawAbove(data draw.Canvas) {
+	at := data
+	at.Min.Y, at.Max.Y = data.Max.Y, data.Max.Y+legendHeight
+	for _, entry := range l {
+		entry.Draw(at)
+		at.Min.X += entry.Rectangle(at).Size().X + legendGap
+	}
 }
 
 func emptyPlot(title string) *plot.Plot {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text = title, "seconds"
+	p.Title.Text, p.X.Label.Text = title, "time (seconds)"
+	p.Title.Padding = legendHeight + vg.Points(4)
 	p.Y.Min = 0
-	p.Legend.Top, p.Legend.Left, p.Legend.XOffs, p.Legend.Padding = true, true, vg.Points(6), vg.Points(2)
 	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 60, Label: "60"}, {Value: 120, Label: "120"}, {Value: 180, Label: "180"}, {Value: 240, Label: "240"}}
 	p.Y.Tick.Marker = plot.TickerFunc(func(least, most float64) []plot.Tick {
 		var ticks []plot.Tick
@@ -115,7 +150,7 @@ func emptyPlot(title string) *plot.Plot {
 		}
 		return ticks
 	})
-	for _, style := range []*draw.TextStyle{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, style := range []*draw.TextStyle{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
 		style.Font.Variant = "Sans"
 	}
 	p.Add(plotter.NewGrid())

@@ -1,4 +1,4 @@
-// Package ab compares ways to size the fleet under the same load, in the lab.
+// Package ab compares scaling methods under the same load, in the lab.
 package ab
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
 
-// An Arm is one way to size the fleet.
+// An Arm is one way to scale the fleet.
 type Arm struct {
 	Name string
 	Says string // for the report
@@ -19,7 +19,7 @@ type Arm struct {
 // Arms are compared with each other.
 var Arms = []Arm{
 	{
-		"queue-latency", "the metric of chart 0.3.1: time in the queue for each batch over 30 s, Value, threshold 100 ms",
+		"queue-latency", "the previous metric (queue latency), as chart 0.3.1 used it: over 30 s, with metricType Value and a threshold of 100 ms",
 		func(_ int, query string) []string {
 			return []string{
 				"--set-string", "serverLoadMetric=" + escape(query), "--set", "serverLoadThreshold=100",
@@ -28,15 +28,15 @@ var Arms = []Arm{
 		},
 	},
 	{
-		"instant", "the built-in metric with the last count of healthy replicas",
+		"instant", "needed replicas, with the last sample of healthy replicas (serverLoadReplicas: instant)",
 		func(int, string) []string { return []string{"--set", "serverLoadReplicas=instant"} },
 	},
 	{
-		"built-in", "the built-in metric as it comes",
+		"built-in", "needed replicas, with the chart's defaults",
 		func(int, string) []string { return nil },
 	},
 	{
-		"fixed", "a fleet of the ideal size from the start, not scaled",
+		"fixed", "fixed at the ideal size from the start, not scaled",
 		func(ideal int, _ string) []string {
 			return []string{"--set", "keda.enabled=false", "--set", "triton.replicas=" + itoa(ideal)}
 		},
@@ -47,15 +47,15 @@ var Arms = []Arm{
 type Phase struct {
 	Lasts   time.Duration
 	Clients int
-	Rate    float64 // arrivals a second
+	Rate    float64 // arrivals per second
 	Models  []string
 }
 
-// A Load is what every arm is given.
+// A Load is applied to every arm.
 type Load struct {
 	Name   string
 	Says   string
-	Ideal  int // servers at which a request takes twice its service time
+	Ideal  int // replicas at which a request takes twice its service time
 	Phases []Phase
 }
 
@@ -64,11 +64,11 @@ var both = []string{"fast", "slow"}
 // Loads: the first is what is run by default.
 var Loads = []Load{
 	{
-		"step-16", "16 synchronous clients on two models, from a fleet of one", 4,
+		"step-16", "16 synchronous clients on two models, starting at one replica", 4,
 		[]Phase{{Lasts: 4 * time.Minute, Clients: 16, Models: both}},
 	},
 	{
-		"step-30", "30 synchronous clients on two models, from a fleet of one", 8,
+		"step-30", "30 synchronous clients on two models, starting at one replica", 8,
 		[]Phase{{Lasts: 4 * time.Minute, Clients: 30, Models: both}},
 	},
 	{
@@ -76,11 +76,11 @@ var Loads = []Load{
 		[]Phase{{Lasts: 4 * time.Minute, Clients: 12, Models: []string{"slow"}}},
 	},
 	{
-		"open-step", "calls to the slow model at random, 4 and then 20 a second", 4,
+		"open-step", "calls to the slow model at random times, 4 and then 20 per second", 4,
 		[]Phase{{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}}, {Lasts: 5 * time.Minute, Rate: 20, Models: []string{"slow"}}},
 	},
 	{
-		"open-burst", "calls to the slow model at random, 4 a second with a minute of 30", 2,
+		"open-burst", "calls to the slow model at random times, 4 per second with one minute of 30 per second", 2,
 		[]Phase{
 			{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}},
 			{Lasts: time.Minute, Rate: 30, Models: []string{"slow"}},
@@ -88,7 +88,7 @@ var Loads = []Load{
 		},
 	},
 	{
-		"long", "8 synchronous clients on a model of 10 s", 4,
+		"long", "8 synchronous clients on a model that takes 10 s", 4,
 		[]Phase{{Lasts: 6 * time.Minute, Clients: 8, Models: []string{"long"}}},
 	},
 	{

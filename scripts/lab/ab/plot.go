@@ -13,12 +13,12 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// colours of the arms, told apart by people who see red and green alike.
+// colours of the arms, which color-blind readers can tell apart.
 var colours = []color.RGBA{
 	{R: 0xd5, G: 0x5e, A: 0xff}, {R: 0xe6, G: 0x9f, A: 0xff}, {G: 0x72, B: 0xb2, A: 0xff}, {R: 0x99, G: 0x99, B: 0x99, A: 0xff},
 }
 
-// bucket is the time whose calls make one point of a latency's curve.
+// bucket is the time span of one point of a latency curve.
 const bucket = 10 * time.Second
 
 type curve struct {
@@ -27,13 +27,13 @@ type curve struct {
 	steps bool
 }
 
-// curves are drawn in rows, of one tile for each arm.
+// curves are drawn in rows, with one tile for each arm.
 var curves = []curve{
-	{"servers wanted", sizes, true},
-	{"p90 (s)", latencies, false},
+	{"replicas wanted", sizes, true},
+	{"p90 latency (seconds)", latencies, false},
 }
 
-// draws what became of a load over time: a column for each arm, a line for each run.
+// courses draws the sizes and latencies over time: a column for each arm, a line for each run.
 func courses(load string, all []Outcome) (template.HTML, error) {
 	rows := make([][]*plot.Plot, len(curves))
 	for i, curve := range curves {
@@ -44,7 +44,7 @@ func courses(load string, all []Outcome) (template.HTML, error) {
 			if i == 0 {
 				p.Title.Text = arm.Name
 			} else {
-				p.X.Label.Text = "seconds"
+				p.X.Label.Text = "time (seconds)"
 			}
 			if j == 0 {
 				p.Y.Label.Text = curve.label

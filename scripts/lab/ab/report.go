@@ -40,14 +40,14 @@ var columns = []struct {
 	value  func(Measures) float64
 }{
 	{"replica-minutes", "%.1f", func(m Measures) float64 { return m.ReplicaMinutes }},
-	{"completed", "%.0f", func(m Measures) float64 { return m.Completed }},
-	{"completed per replica-minute", "%.0f", func(m Measures) float64 { return m.Completed / max(m.ReplicaMinutes, 0.1) }},
-	{"failed", "%.0f", func(m Measures) float64 { return m.Failed }},
+	{"requests completed", "%.0f", func(m Measures) float64 { return m.Completed }},
+	{"requests per replica-minute", "%.0f", func(m Measures) float64 { return m.Completed / max(m.ReplicaMinutes, 0.1) }},
+	{"requests failed", "%.0f", func(m Measures) float64 { return m.Failed }},
 	{"p50 (s)", "%.3f", func(m Measures) float64 { return m.P50 }},
 	{"p90 (s)", "%.3f", func(m Measures) float64 { return m.P90 }},
 	{"p99 (s)", "%.3f", func(m Measures) float64 { return m.P99 }},
 	{"scale changes", "%.0f", func(m Measures) float64 { return m.Changes }},
-	{"overshoot", "%.0f", func(m Measures) float64 { return m.Overshoot }},
+	{"overshoot (replicas)", "%.0f", func(m Measures) float64 { return m.Overshoot }},
 	{"steady for (s)", "%.0f", func(m Measures) float64 { return m.Steady }},
 }
 

@@ -1,0 +1,160 @@
+package hpa
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	autoscaling "k8s.io/api/autoscaling/v2"
+	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// What KEDA takes for a key that is left out.
+const (
+	defaultMax             = 100
+	defaultPollingInterval = 30
+	defaultCooldown        = 300
+)
+
+// Read finds the one ScaledObject in a stream of manifests. It refuses a ScaledObject whose triggers are
+// not all queries to Prometheus, and any key that would change the answer and is not modelled here.
+func Read(manifests []byte) (Spec, error) {
+	var found []scaledObject
+	stream := kubeyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifests)))
+	for {
+		doc, err := stream.Read()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return Spec{}, err
+		}
+		var head struct{ Kind string }
+		if err := yaml.Unmarshal(doc, &head); err != nil {
+			return Spec{}, err
+		}
+		if head.Kind != "ScaledObject" {
+			continue
+		}
+		var so scaledObject
+		if err := yaml.UnmarshalStrict(doc, &so); err != nil {
+			return Spec{}, fmt.Errorf("ScaledObject: %w", err)
+		}
+		found = append(found, so)
+	}
+	if len(found) != 1 {
+		return Spec{}, fmt.Errorf("must hold one ScaledObject, got %d", len(found))
+	}
+	spec, err := found[0].read()
+	if err != nil {
+		return Spec{}, fmt.Errorf("ScaledObject: %w", err)
+	}
+	return spec, nil
+}
+
+// scaledObject has every key of a ScaledObject that can be simulated or does not matter.
+type scaledObject struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Spec       struct {
+		ScaleTargetRef        json.RawMessage `json:"scaleTargetRef"`
+		PollingInterval       *int32          `json:"pollingInterval"`
+		CooldownPeriod        *int32          `json:"cooldownPeriod"`
+		InitialCooldownPeriod int32           `json:"initialCooldownPeriod"`
+		IdleReplicaCount      *int32          `json:"idleReplicaCount"`
+		MinReplicaCount       *int32          `json:"minReplicaCount"`
+		MaxReplicaCount       *int32          `json:"maxReplicaCount"`
+		Fallback              *Fallback       `json:"fallback"`
+		Triggers              []trigger       `json:"triggers"`
+		Advanced              struct {
+			RestoreToOriginalReplicaCount bool `json:"restoreToOriginalReplicaCount"`
+			HorizontalPodAutoscalerConfig struct {
+				Name     string                                       `json:"name"`
+				Behavior *autoscaling.HorizontalPodAutoscalerBehavior `json:"behavior"`
+			} `json:"horizontalPodAutoscalerConfig"`
+		} `json:"advanced"`
+	} `json:"spec"`
+}
+
+type trigger struct {
+	Type              string                       `json:"type"`
+	Name              string                       `json:"name"`
+	MetricType        autoscaling.MetricTargetType `json:"metricType"`
+	Metadata          map[string]string            `json:"metadata"`
+	AuthenticationRef json.RawMessage              `json:"authenticationRef"`
+}
+
+func (so scaledObject) read() (Spec, error) {
+	s := so.Spec
+	spec := Spec{
+		Min:             value(s.MinReplicaCount, 0),
+		Max:             value(s.MaxReplicaCount, defaultMax),
+		Idle:            s.IdleReplicaCount,
+		PollingInterval: seconds(value(s.PollingInterval, defaultPollingInterval)),
+		Cooldown:        seconds(value(s.CooldownPeriod, defaultCooldown)),
+		InitialCooldown: seconds(s.InitialCooldownPeriod),
+		Fallback:        s.Fallback,
+		Behavior:        s.Advanced.HorizontalPodAutoscalerConfig.Behavior,
+	}
+	var errs []error
+	if s.IdleReplicaCount != nil && s.MinReplicaCount == nil {
+		errs = append(errs, errors.New("spec.minReplicaCount: must be set beside idleReplicaCount"))
+	}
+	for i, t := range s.Triggers {
+		read, err := t.read(fmt.Sprintf("spec.triggers[%d]", i))
+		spec.Triggers = append(spec.Triggers, read)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Spec{}, err
+	}
+	if err := check(spec); err != nil {
+		return Spec{}, err
+	}
+	return spec, nil
+}
+
+func (t trigger) read(key string) (Trigger, error) {
+	var errs []error
+	if t.Type != "prometheus" {
+		errs = append(errs, fmt.Errorf("%s.type: must be prometheus, got %s", key, t.Type))
+	}
+	number := func(name string) float64 {
+		text, ok := t.Metadata[name]
+		if !ok && name != "threshold" {
+			return 0
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s.metadata.%s: must be a number, got %q", key, name, text))
+		}
+		return v
+	}
+	read := Trigger{
+		Name:             t.Name,
+		Threshold:        number("threshold"),
+		Activation:       number("activationThreshold"),
+		MetricType:       t.MetricType,
+		IgnoreNullValues: true,
+	}
+	if text, ok := t.Metadata["ignoreNullValues"]; ok {
+		v, err := strconv.ParseBool(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s.metadata.ignoreNullValues: must be true or false, got %q", key, text))
+		}
+		read.IgnoreNullValues = v
+	}
+	return read, errors.Join(errs...)
+}
+
+func value(p *int32, other int32) int32 {
+	if p == nil {
+		return other
+	}
+	return *p
+}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
 // alertValues are the values of the files of testdata/alerts that need others than watched.
@@ -18,6 +20,7 @@ var alertValues = map[string]string{
 
 // TestAlerts runs promtool's own unit tests, the files of testdata/alerts.
 func TestAlerts(t *testing.T) {
+	tools.Path(t, "promtool")
 	files, err := filepath.Glob("testdata/alerts/*.yaml")
 	if err != nil {
 		t.Fatal(err)

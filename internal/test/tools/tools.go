@@ -1,7 +1,8 @@
 // Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, API schemas), in the versions of
 // scripts/tools/versions.txt, as `make tools` installs them.
 //
-// A part that is missing fails the test: a test that is skipped proves nothing.
+// A test skips where a part is missing, and says which command installs it. It fails instead where SUPERSONIC_TOOLS is
+// set, as make does, since a test that is skipped proves nothing.
 package tools
 
 import (
@@ -16,25 +17,37 @@ import (
 )
 
 // Path is the absolute path of a program: envoy, promtool, prometheus, helm or tritonserver. A program of the same
-// version in PATH will do where the part is not installed. The test fails if there is none.
+// version in PATH will do where the part is not installed.
 func Path(t testing.TB, program string) string {
 	t.Helper()
 	path, err := find(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	return path
 }
 
-// Dir is the absolute path of a part's folder, such as the OpenAPI documents in kubernetes-1.34. The test fails if it
-// is not installed.
+// Dir is the absolute path of a part's folder, such as the OpenAPI documents in kubernetes-1.34.
 func Dir(t testing.TB, part string) string {
 	t.Helper()
 	dir, _, err := locate(part)
-	if err != nil {
+	need(t, err)
+	return dir
+}
+
+const folderVariable = "SUPERSONIC_TOOLS"
+
+// errMissing is a part that is pinned and not installed.
+var errMissing = errors.New("run make tools")
+
+// need ends the test if a part was not found.
+func need(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case errors.Is(err, errMissing) && os.Getenv(folderVariable) == "":
+		t.Skip(err)
+	default:
 		t.Fatal(err)
 	}
-	return dir
 }
 
 func find(program string) (string, error) {
@@ -62,7 +75,7 @@ func locate(part string) (dir, version string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	installed := os.Getenv("SUPERSONIC_TOOLS")
+	installed := os.Getenv(folderVariable)
 	if installed == "" {
 		installed = filepath.Join(root, ".tools")
 	}
@@ -71,7 +84,7 @@ func locate(part string) (dir, version string, err error) {
 		return "", version, err
 	}
 	if _, err := os.Stat(dir); err != nil {
-		return "", version, fmt.Errorf("%s %s: not in %s: run make tools", part, version, installed)
+		return "", version, fmt.Errorf("%s %s: not in %s: %w", part, version, installed, errMissing)
 	}
 	return dir, version, nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func TestInstalledProgramsHaveThePinnedVersion(t *testing.T) {
@@ -70,6 +71,36 @@ func TestProgramInPath(t *testing.T) {
 			t.Errorf("find(envoy) = %q, %v; want an error that names the version and says to run make tools", got, err)
 		}
 	})
+}
+
+// verdict notes how a test would end.
+type verdict struct {
+	testing.TB
+	said string
+}
+
+func (v *verdict) Skip(args ...any)  { v.said = "skipped: " + fmt.Sprint(args...) }
+func (v *verdict) Fatal(args ...any) { v.said = "failed: " + fmt.Sprint(args...) }
+
+// A missing part skips a test where nobody asked for the parts, and fails it where make did.
+func TestMissingPart(t *testing.T) {
+	_, version, _ := locate("keda")
+	t.Chdir(t.TempDir())
+	clone := fstest.MapFS{
+		"go.mod":                     {Data: []byte("module a")},
+		"scripts/tools/versions.txt": {Data: []byte("keda " + version)},
+	}
+	if err := os.CopyFS(".", clone); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{"": "skipped: keda ", t.TempDir(): "failed: keda "} {
+		t.Setenv(folderVariable, dir)
+		v := &verdict{TB: t}
+		Dir(v, "keda")
+		if !strings.HasPrefix(v.said, want) || !strings.HasSuffix(v.said, "run make tools") {
+			t.Errorf("%s=%q: %s, want %s…: run make tools", folderVariable, dir, v.said, want)
+		}
+	}
 }
 
 func TestUnknownPart(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 func valuesFiles(t *testing.T, texts ...string) []string {
@@ -42,7 +43,7 @@ func TestInputsAreMergedAsHelmDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(parsed(t, tc.want), got.Values); diff != "" {
+			if diff := cmp.Diff(manifest.Values(t, tc.want), got.Values); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

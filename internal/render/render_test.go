@@ -4,29 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
-	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-var inNamespace = render.Options{Release: "sonic", Namespace: "cms", Strict: true}
-
-func parsed(t testing.TB, text string) map[string]any {
-	t.Helper()
-	vals := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &vals); err != nil {
-		t.Fatal(err)
-	}
-	return vals
-}
-
 func TestDefaultsRenderStrictly(t *testing.T) {
-	c, err := render.Load(chart.FS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := render.Chart(c, nil, inNamespace)
+	m, err := render.Chart(manifest.Chart(t), nil, manifest.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,11 +19,7 @@ func TestDefaultsRenderStrictly(t *testing.T) {
 }
 
 func TestDefineGivesTheTextOfOneDefine(t *testing.T) {
-	c, err := render.Load(chart.FS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := render.Define(c, nil, render.Options{Release: "sonic", Namespace: "cms"}, "supersonic.names.instance")
+	got, err := render.Define(manifest.Chart(t), nil, render.Options{Release: "sonic", Namespace: "cms"}, "supersonic.names.instance")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
@@ -82,11 +83,11 @@ func TestSchemaErrorsAreInTheUsersWords(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			vals := parsed(t, tc.values)
+			vals := manifest.Values(t, tc.values)
 			if tc.name != "missing" {
 				vals["needed"] = true
 			}
-			_, err := render.Chart(c, vals, inNamespace)
+			_, err := render.Chart(c, vals, manifest.Options)
 			var invalid promql.FieldErrors
 			if !errors.As(err, &invalid) {
 				t.Fatalf("got %v, want FieldErrors", err)
@@ -99,7 +100,7 @@ func TestSchemaErrorsAreInTheUsersWords(t *testing.T) {
 }
 
 func TestBrokenSchemaIsAnErrorOfTheChart(t *testing.T) {
-	_, err := render.Chart(chartOf(t, `{"type": 1}`), nil, inNamespace)
+	_, err := render.Chart(chartOf(t, `{"type": 1}`), nil, manifest.Options)
 	var invalid promql.FieldErrors
 	if err == nil || errors.As(err, &invalid) {
 		t.Errorf("got %v, want an error of the chart", err)

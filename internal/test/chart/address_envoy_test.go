@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // bootstrap is the part of an Envoy configuration that says where Prometheus is.
@@ -66,7 +67,7 @@ var (
 
 func collectorEndpoint(t *testing.T, m render.Manifests) endpoint {
 	t.Helper()
-	config := data(t, m, "collector/collector.yaml", "envoy.yaml")
+	config := manifest.File(t, m, "collector/collector.yaml", "envoy.yaml")
 	e := clusterEndpoint(t, config, "prometheus")
 	e.Authority = hostRewrite.FindStringSubmatch(config)[1]
 	found := federate.FindStringSubmatch(config)
@@ -80,8 +81,8 @@ func collectorEndpoint(t *testing.T, m render.Manifests) endpoint {
 
 func gateEndpoint(t *testing.T, m render.Manifests) endpoint {
 	t.Helper()
-	e := clusterEndpoint(t, data(t, m, "envoy/configmap.yaml", "envoy.yaml"), "prometheus_cluster")
-	gate := data(t, m, "envoy/lua-configmap.yaml", "gate.yaml")
+	e := clusterEndpoint(t, manifest.File(t, m, "envoy/configmap.yaml", "envoy.yaml"), "prometheus_cluster")
+	gate := manifest.File(t, m, "envoy/lua-configmap.yaml", "gate.yaml")
 	e.Authority = gateAuthority.FindStringSubmatch(gate)[1]
 	e.Path = gatePath.FindStringSubmatch(gate)[1]
 	return e

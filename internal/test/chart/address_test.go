@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // An addressCase is a file of testdata/addresses: prometheus.external as a user
@@ -49,7 +50,7 @@ func TestEveryConsumerReadsOneAddress(t *testing.T) {
 			if err := yaml.UnmarshalStrict(text, &c); err != nil {
 				t.Fatal(err)
 			}
-			m, err := render.Chart(loaded(t), allConsumers(t, c.External), inNamespace)
+			m, err := render.Chart(manifest.Chart(t), allConsumers(t, c.External), manifest.Options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +73,7 @@ func TestEveryConsumerReadsOneAddress(t *testing.T) {
 }
 
 func allConsumers(t *testing.T, external map[string]any) map[string]any {
-	vals := parsed(t, `
+	vals := manifest.Values(t, `
 serverLoadRateInterval: 2m
 keda: {enabled: true}
 envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
@@ -108,7 +109,7 @@ func beside(all map[string]string, keys ...string) map[string]string {
 
 func authentication(t *testing.T, m render.Manifests) map[string]any {
 	t.Helper()
-	for _, o := range objects(t, m["prometheus/triggerauthentication.yaml"]) {
+	for _, o := range manifest.Objects(t, m, "prometheus/triggerauthentication.yaml") {
 		if o["kind"] == "TriggerAuthentication" {
 			return o["spec"].(map[string]any)
 		}
@@ -116,40 +117,10 @@ func authentication(t *testing.T, m render.Manifests) map[string]any {
 	return nil
 }
 
-// objects reads the objects of a rendered template.
-func objects(t testing.TB, text string) []map[string]any {
-	t.Helper()
-	var os []map[string]any
-	for part := range strings.SplitSeq(text, "\n---\n") {
-		var o map[string]any
-		if err := yaml.Unmarshal([]byte(part), &o); err != nil {
-			t.Fatalf("%v\n%s", err, part)
-		}
-		if o != nil {
-			os = append(os, o)
-		}
-	}
-	return os
-}
-
-// data is the content of a ConfigMap of a rendered template.
-func data(t testing.TB, m render.Manifests, path, key string) string {
-	t.Helper()
-	for _, o := range objects(t, m[path]) {
-		if o["kind"] == "ConfigMap" {
-			if text, ok := o["data"].(map[string]any)[key].(string); ok {
-				return text
-			}
-		}
-	}
-	t.Fatalf("%s holds no ConfigMap with %s", path, key)
-	return ""
-}
-
 func datasource(t *testing.T, m render.Manifests, wantURL string) map[string]any {
 	t.Helper()
 	var file struct{ Datasources []map[string]any }
-	if err := yaml.Unmarshal([]byte(data(t, m, "grafana/grafana.yaml", "datasources.yaml")), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(manifest.File(t, m, "grafana/grafana.yaml", "datasources.yaml")), &file); err != nil {
 		t.Fatal(err)
 	}
 	source := file.Datasources[0]
@@ -169,7 +140,7 @@ func clientFiles(t *testing.T, m render.Manifests) []string {
 	var first []string
 	for i, path := range []string{"envoy/deployment.yaml", "grafana/grafana.yaml", "collector/collector.yaml"} {
 		var names []string
-		for _, o := range objects(t, m[path]) {
+		for _, o := range manifest.Objects(t, m, path) {
 			if o["kind"] == "Deployment" {
 				names = projected(t, o)
 			}

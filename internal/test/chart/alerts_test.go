@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -38,7 +39,7 @@ func TestAlerts(t *testing.T) {
 				values = watched
 			}
 			dir := t.TempDir()
-			write(t, dir, "rules.yml", data(t, rendered(t, values), prometheusConfigMap, "rules.yml"))
+			write(t, dir, "rules.yml", manifest.File(t, manifest.Render(t, values), prometheusConfigMap, "rules.yml"))
 			write(t, dir, "case.yaml", string(text))
 			promtool(t, dir, "test", "rules", "case.yaml")
 			seen(t, text, fires, quiet)
@@ -55,7 +56,7 @@ func TestAlerts(t *testing.T) {
 func alertNames(t *testing.T, values string) []string {
 	t.Helper()
 	var names []string
-	for _, r := range rulesOf(t, data(t, rendered(t, values), prometheusConfigMap, "rules.yml")) {
+	for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, values), prometheusConfigMap, "rules.yml")) {
 		if r.Alert != "" {
 			names = append(names, strings.TrimPrefix(r.Alert, "Supersonic"))
 		}
@@ -90,7 +91,7 @@ func seen(t *testing.T, text []byte, fires, quiet map[string]bool) {
 }
 
 func TestAlertsSayWhatToDo(t *testing.T) {
-	for _, r := range rulesOf(t, data(t, rendered(t, watched), prometheusConfigMap, "rules.yml")) {
+	for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, watched), prometheusConfigMap, "rules.yml")) {
 		if r.Alert == "" {
 			continue
 		}
@@ -145,7 +146,7 @@ func TestStartUpAlertsWaitForTwiceTheBudget(t *testing.T) {
 		"{periodSeconds: 1, failureThreshold: 30}":                            "600s",
 	} {
 		values := watched + "triton: {startupProbe: " + probe + "}\n"
-		for _, r := range rulesOf(t, data(t, rendered(t, values), prometheusConfigMap, "rules.yml")) {
+		for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, values), prometheusConfigMap, "rules.yml")) {
 			if (r.Alert == "SupersonicWakingSlowly" || r.Alert == "SupersonicFleetTooSmall") && r.For != want {
 				t.Errorf("startupProbe %s: %s waits for %s, want %s", probe, r.Alert, r.For, want)
 			}
@@ -154,7 +155,7 @@ func TestStartUpAlertsWaitForTwiceTheBudget(t *testing.T) {
 }
 
 func TestAnEnvoyThatIsNotScrapedLeavesAnOwnMetric(t *testing.T) {
-	for _, r := range rulesOf(t, data(t, rendered(t, watched+"serverLoadMetric: vector(1)\n"), prometheusConfigMap, "rules.yml")) {
+	for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, watched+"serverLoadMetric: vector(1)\n"), prometheusConfigMap, "rules.yml")) {
 		if text := r.Annotations["description"]; r.Alert == "SupersonicEnvoyNotScraped" && (strings.Contains(text, "Both queries") || !strings.Contains(text, "serverLoadMetric")) {
 			t.Errorf("with a metric of the user's own: %s", text)
 		}

@@ -6,11 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/internal/values"
 )
 
@@ -79,31 +78,13 @@ func forEachValuesFile(t *testing.T, test func(*testing.T, valuesCase)) {
 	}
 }
 
-var embedded = sync.OnceValues(func() (*render.Loaded, error) {
-	c, err := render.Load(chart.FS())
-	if err == nil {
-		c.Metadata.Version = "0.0.0"
-	}
-	return c, err
-})
-
-// pinned is the chart of this module with a version that no release changes.
-func pinned(t testing.TB) *render.Loaded {
-	t.Helper()
-	c, err := embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func (c valuesCase) options() render.Options {
 	return render.Options{Release: c.release, Namespace: c.namespace, KubeVersion: "1.34", Strict: true}
 }
 
 func (c valuesCase) manifests(t testing.TB) render.Manifests {
 	t.Helper()
-	m, err := render.Chart(pinned(t), c.vals, c.options())
+	m, err := render.Chart(manifest.Chart(t), c.vals, c.options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +93,7 @@ func (c valuesCase) manifests(t testing.TB) render.Manifests {
 
 func (c valuesCase) scaling(t testing.TB) values.Scaling {
 	t.Helper()
-	all, err := render.Values(pinned(t), c.vals)
+	all, err := render.Values(manifest.Chart(t), c.vals)
 	if err != nil {
 		t.Fatal(err)
 	}

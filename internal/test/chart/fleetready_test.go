@@ -9,18 +9,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 func TestHelmTestAsksTheFleetThroughEnvoy(t *testing.T) {
-	m := rendered(t, "")
-	bootstrap := object[corev1.ConfigMap](t, m, "envoy/configmap.yaml").Data["envoy.yaml"]
+	m := manifest.Render(t, "")
+	bootstrap := manifest.Object[corev1.ConfigMap](t, m, "envoy/configmap.yaml").Data["envoy.yaml"]
 	triton := envoy.StartTriton(t)
 	proxy := envoy.Start(t, envoy.Options{
 		Bootstrap: bootstrap,
 		Endpoints: map[string]string{"triton_grpc_service": triton.Addr, "triton_grpc_health": triton.Addr},
 	})
 	run := func() (string, error) {
-		c := object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec.Containers[0]
+		c := manifest.Object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec.Containers[0]
 		host, port, err := net.SplitHostPort(proxy.Addr(t, "listener_grpc"))
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/test/golden"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
@@ -49,7 +50,7 @@ func TestGoldensAreTheSameOnEveryRun(t *testing.T) {
 	c := cases(t)[0]
 	first := c.manifests(t)
 	for range 5 {
-		again, err := render.Chart(pinned(t), c.vals, c.options())
+		again, err := render.Chart(manifest.Chart(t), c.vals, c.options())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestEveryTemplateIsRenderedBySomeValuesFile(t *testing.T) {
 		}
 	}
 	var missing []string
-	for _, template := range pinned(t).Templates {
+	for _, template := range manifest.Chart(t).Templates {
 		base := filepath.Base(template.Name)
 		if base[0] != '_' && base != "faults.yaml" && !rendered[template.Name] {
 			missing = append(missing, template.Name)

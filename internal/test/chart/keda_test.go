@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // scaledObject is what KEDA reads. Metadata that is not all strings is refused.
@@ -47,7 +48,7 @@ const (
 
 func kedaWith(t testing.TB, keys, more string) scaledObject {
 	t.Helper()
-	return object[scaledObject](t, rendered(t, "keda: {enabled: true, "+keys+"}\n"+ownPrometheus+more), scaled)
+	return manifest.Object[scaledObject](t, manifest.Render(t, "keda: {enabled: true, "+keys+"}\n"+ownPrometheus+more), scaled)
 }
 
 func TestSizesAndTimesOfTheFleet(t *testing.T) {
@@ -125,13 +126,13 @@ func TestWakeUpAsksForOneServerAndNeverForTwo(t *testing.T) {
 
 func TestOwnMetricIsUsedAsItIs(t *testing.T) {
 	const metric = "sum(load{path=~\"a\\\\.b\", text='{{ .Release.Name }}'}) # ünïcode: \"x\"\n"
-	vals := parsed(t, "keda: {enabled: true}\n"+ownPrometheus)
+	vals := manifest.Values(t, "keda: {enabled: true}\n"+ownPrometheus)
 	vals["serverLoadMetric"] = metric
-	m, err := render.Chart(loaded(t), vals, inNamespace)
+	m, err := render.Chart(manifest.Chart(t), vals, manifest.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(metric, object[scaledObject](t, m, scaled).Spec.Triggers[0].Metadata["query"]); diff != "" {
+	if diff := cmp.Diff(metric, manifest.Object[scaledObject](t, m, scaled).Spec.Triggers[0].Metadata["query"]); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
 }

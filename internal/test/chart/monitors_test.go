@@ -6,16 +6,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // An operator picks monitors by their labels, and pods by the monitor's selector and port.
 func TestEveryPodMonitorFindsThePodsOfOneDeployment(t *testing.T) {
-	values := parsed(t, `
+	values := manifest.Values(t, `
 nameOverride: other
 triton: {labels: {team: hep}}
 prometheus: {external: {enabled: true, url: metrics.example.org, scrapeInterval: 15s}, podMonitors: {enabled: true, labels: {release: stack}}}
 `)
-	docs, err := render.Documents(loaded(t), values, inNamespace)
+	docs, err := render.Documents(manifest.Chart(t), values, manifest.Options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			c := everything(t)
 			c.release = name
-			_, err := render.Chart(pinned(t), c.vals, c.options())
+			_, err := render.Chart(manifest.Chart(t), c.vals, c.options())
 			var faults promql.FieldErrors
 			if !errors.As(err, &faults) || len(faults) != 1 {
 				t.Fatalf("got %v, want one fault", err)
@@ -46,7 +46,7 @@ func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) 
 				t.Errorf("got %v, which does not name the release, the value and nameOverride", f)
 			}
 			c.vals = map[string]any{"nameOverride": "sonic"}
-			if _, err := render.Chart(pinned(t), c.vals, c.options()); err != nil {
+			if _, err := render.Chart(manifest.Chart(t), c.vals, c.options()); err != nil {
 				t.Errorf("nameOverride is no way out: %v", err)
 			}
 		})
@@ -55,7 +55,7 @@ func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) 
 
 func TestReleaseNamesThatHelmRefusesAreRefused(t *testing.T) {
 	for _, name := range []string{"", "Sonic", "a_b", "-a", "a-", "a b", strings.Repeat("x", 54), "a\n"} {
-		_, err := render.Chart(pinned(t), nil, render.Options{Release: name, Namespace: "cms"})
+		_, err := render.Chart(manifest.Chart(t), nil, render.Options{Release: name, Namespace: "cms"})
 		var invalid *promql.FieldError
 		if !errors.As(err, &invalid) || invalid.Field != "release name" {
 			t.Errorf("%q: got %v", name, err)
@@ -70,7 +70,7 @@ func TestReleasesInOneNamespaceShareNoObject(t *testing.T) {
 	for _, release := range []string{stem + "abc", stem + "abd", "sonic", "sonic-envoy"} {
 		c := everything(t)
 		c.release = release
-		docs, err := render.Documents(pinned(t), c.vals, c.options())
+		docs, err := render.Documents(manifest.Chart(t), c.vals, c.options())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 const everyPart = `
@@ -43,13 +44,13 @@ func all[T any](t testing.TB, m render.Manifests, kind string) []T {
 }
 
 func TestNoNetworkPolicyUnlessAskedFor(t *testing.T) {
-	if got := all[networkingv1.NetworkPolicy](t, rendered(t, everyPart), "NetworkPolicy"); len(got) > 0 {
+	if got := all[networkingv1.NetworkPolicy](t, manifest.Render(t, everyPart), "NetworkPolicy"); len(got) > 0 {
 		t.Errorf("got %d, want none, since an upgrade would cut off clients", len(got))
 	}
 }
 
 func TestEveryPodHasANetworkPolicyOfItsOwnPorts(t *testing.T) {
-	m := rendered(t, everyPart+"networkPolicy: {enabled: true}")
+	m := manifest.Render(t, everyPart+"networkPolicy: {enabled: true}")
 	policies := all[networkingv1.NetworkPolicy](t, m, "NetworkPolicy")
 	for _, d := range all[appsv1.Deployment](t, m, "Deployment") {
 		pod := d.Spec.Template
@@ -90,7 +91,7 @@ func TestNetworkPoliciesNameTheFlows(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
 			found := false
-			for _, p := range all[networkingv1.NetworkPolicy](t, rendered(t, tc.values), "NetworkPolicy") {
+			for _, p := range all[networkingv1.NetworkPolicy](t, manifest.Render(t, tc.values), "NetworkPolicy") {
 				for _, rule := range p.Spec.Ingress {
 					if p.Name != "sonic-"+tc.component || rule.Ports[0].Port.String() != tc.port {
 						continue

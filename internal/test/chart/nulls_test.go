@@ -8,6 +8,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
@@ -28,12 +29,12 @@ func TestEmptySectionsRenderOrAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range sections(parsed(t, string(text)), nil) {
+	for _, path := range sections(manifest.Values(t, string(text)), nil) {
 		t.Run(strings.Join(path, "."), func(t *testing.T) {
 			t.Parallel()
-			values := parsed(t, everythingOn)
+			values := manifest.Values(t, everythingOn)
 			empty(values, path)
-			_, err := render.Chart(loaded(t), values, render.Options{Release: "sonic", Namespace: "cms"})
+			_, err := render.Chart(manifest.Chart(t), values, render.Options{Release: "sonic", Namespace: "cms"})
 			var faults promql.FieldErrors
 			if err != nil && !errors.As(err, &faults) {
 				t.Error(err)

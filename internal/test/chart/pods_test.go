@@ -60,7 +60,7 @@ func TestObservingObjectsAreValid(t *testing.T) {
 		v := manifest.For(t, kubernetes)
 		for name, values := range observing {
 			t.Run(kubernetes+"/"+name, func(t *testing.T) {
-				m := rendered(t, values)
+				m := manifest.Render(t, values)
 				delete(m, "NOTES.txt")
 				for _, err := range v.Check(m) {
 					t.Error(err)
@@ -74,7 +74,7 @@ func TestObservingObjectsAreValid(t *testing.T) {
 func TestObservingPodsAreRestricted(t *testing.T) {
 	seen := map[string]bool{}
 	for name, values := range observing {
-		for path, text := range rendered(t, values) {
+		for path, text := range manifest.Render(t, values) {
 			for part := range strings.SplitSeq(text, "\n---\n") {
 				if !strings.Contains(part, "\nkind: Deployment\n") || strings.HasPrefix(path, "triton/") || strings.HasPrefix(path, "envoy/") {
 					continue
@@ -138,11 +138,12 @@ func unrestricted(pod corev1.PodSpec) []string {
 // selector, which Kubernetes would refuse to change, while Services and claims keep theirs.
 func TestObjectsOfTheSubchartsGiveWay(t *testing.T) {
 	kinds := map[string][]string{}
-	for path, text := range rendered(t, observing["everything"]) {
+	m := manifest.Render(t, observing["everything"])
+	for path := range m {
 		if path == "NOTES.txt" {
 			continue
 		}
-		for _, o := range objects(t, text) {
+		for _, o := range manifest.Objects(t, m, path) {
 			if meta, ok := o["metadata"].(map[string]any); ok {
 				kinds[fmt.Sprint(o["kind"])] = append(kinds[fmt.Sprint(o["kind"])], fmt.Sprint(meta["name"]))
 			}
@@ -169,7 +170,7 @@ func TestDocsNameEveryRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rulesOf(t, data(t, rendered(t, watched), prometheusConfigMap, "rules.yml")) {
+	for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, watched), prometheusConfigMap, "rules.yml")) {
 		if !strings.Contains(string(text), "| `"+r.Alert+r.Record+"` |") {
 			t.Errorf("docs/observing.md has no line for %s%s", r.Alert, r.Record)
 		}

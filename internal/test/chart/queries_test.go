@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/internal/values"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
@@ -13,7 +14,7 @@ import (
 // on says whether a switch in a user's values, or else in the chart's, is set.
 func (c valuesCase) on(t testing.TB, path ...string) bool {
 	t.Helper()
-	all, err := render.Values(pinned(t), c.vals)
+	all, err := render.Values(manifest.Chart(t), c.vals)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestScalingPartialIsTheLibrary(t *testing.T) {
 			"supersonic.scaling.occupancyRatio": ask(s, "occupancy-ratio"),
 			"supersonic.scaling.wakeUp":         func() (promql.Query, error) { return promql.WakeUp(s.Params) },
 		} {
-			text, err := render.Define(pinned(t), c.vals, c.options(), define)
+			text, err := render.Define(manifest.Chart(t), c.vals, c.options(), define)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +147,7 @@ func TestScalingPartialIsTheLibraryForOtherValues(t *testing.T) {
 				"supersonic.scaling.neededReplicas": ask(s, "needed-replicas"),
 				"supersonic.scaling.occupancyRatio": ask(s, "occupancy-ratio"),
 			} {
-				text, err := render.Define(pinned(t), c.vals, c.options(), define)
+				text, err := render.Define(manifest.Chart(t), c.vals, c.options(), define)
 				if err != nil {
 					t.Fatal(err)
 				}

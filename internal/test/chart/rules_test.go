@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
@@ -74,7 +75,7 @@ serverLoadExcludeModels: [pipeline]
 	p := promql.ForRelease("sonic", "cms")
 	p.RateInterval, p.Replicas, p.InFlight, p.ExcludeModels = 90*time.Second, promql.Instant, promql.Larger, []string{"pipeline"}
 	rules := map[string]rule{}
-	for _, r := range rulesOf(t, data(t, rendered(t, values), prometheusConfigMap, "rules.yml")) {
+	for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, values), prometheusConfigMap, "rules.yml")) {
 		rules[r.Record] = r
 	}
 	for _, q := range promql.Queries() {
@@ -118,7 +119,7 @@ func TestGateReadsTheRecordWhereItIs(t *testing.T) {
 		{"own-metric", "serverLoadMetric: sum(load)\nprometheus: {enabled: true}", "sum(load)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text, err := rendered(t, gate+c.values).GateQuery()
+			text, err := manifest.Render(t, gate+c.values).GateQuery()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,10 +147,10 @@ prometheus:
 	}
 	for name, values := range cases {
 		t.Run(name, func(t *testing.T) {
-			m, dir := rendered(t, values), t.TempDir()
-			config := data(t, m, prometheusConfigMap, "prometheus.yml")
+			m, dir := manifest.Render(t, values), t.TempDir()
+			config := manifest.File(t, m, prometheusConfigMap, "prometheus.yml")
 			if strings.Contains(config, "rule_files") {
-				write(t, dir, "rules.yml", data(t, m, prometheusConfigMap, "rules.yml"))
+				write(t, dir, "rules.yml", manifest.File(t, m, prometheusConfigMap, "rules.yml"))
 			}
 			write(t, dir, "prometheus.yml", strings.ReplaceAll(config, "/etc/prometheus/", dir+"/"))
 			promtool(t, dir, "check", "config", "--lint-fatal", "prometheus.yml")
@@ -159,8 +160,8 @@ prometheus:
 
 // TestOperatorGetsTheSameRules holds that a Prometheus Operator's way and the embedded one record and alert alike.
 func TestOperatorGetsTheSameRules(t *testing.T) {
-	embedded := rulesOf(t, data(t, rendered(t, watched), prometheusConfigMap, "rules.yml"))
-	m := rendered(t, `
+	embedded := rulesOf(t, manifest.File(t, manifest.Render(t, watched), prometheusConfigMap, "rules.yml"))
+	m := manifest.Render(t, `
 keda: {enabled: true, maxReplicaCount: 4}
 envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
 prometheus:
@@ -168,11 +169,11 @@ prometheus:
   podMonitors: {enabled: true, labels: {release: stack}, interval: 15s}
   rules: {labels: {role: alert-rules}, alertLabels: {team: inference}}
 `)
-	i := slices.IndexFunc(objects(t, m["prometheus/podmonitors.yaml"]), func(o map[string]any) bool { return o["kind"] == "PrometheusRule" })
+	i := slices.IndexFunc(manifest.Objects(t, m, "prometheus/podmonitors.yaml"), func(o map[string]any) bool { return o["kind"] == "PrometheusRule" })
 	if i < 0 {
 		t.Fatal("no PrometheusRule is rendered")
 	}
-	o := objects(t, m["prometheus/podmonitors.yaml"])[i]
+	o := manifest.Objects(t, m, "prometheus/podmonitors.yaml")[i]
 	spec, err := yaml.Marshal(o["spec"])
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestManifestsAreValidForKubernetesAndKEDA(t *testing.T) {
 			forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 				o := c.options()
 				o.KubeVersion = version
-				m, err := render.Chart(pinned(t), c.vals, o)
+				m, err := render.Chart(manifest.Chart(t), c.vals, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,7 +119,7 @@ func TestPromtoolAcceptsThePrometheusConfiguration(t *testing.T) {
 		tried++
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			files := configMap(t, c.manifests(t), "prometheus/configmap.yaml")
+			files := manifest.Data(t, c.manifests(t), "prometheus/configmap.yaml")
 			for name, text := range files {
 				// Files that the kubelet mounts; promtool looks for them.
 				text = strings.ReplaceAll(text, "/etc/prometheus/", dir+"/")
@@ -136,20 +136,4 @@ func TestPromtoolAcceptsThePrometheusConfiguration(t *testing.T) {
 	if tried == 0 {
 		t.Error("no values file runs a Prometheus")
 	}
-}
-
-// configMap is the data of a rendered ConfigMap.
-func configMap(t testing.TB, m render.Manifests, file string) map[string]string {
-	t.Helper()
-	text, ok := m[file]
-	if !ok {
-		t.Fatalf("%s: not rendered", file)
-	}
-	var object struct {
-		Data map[string]string `json:"data"`
-	}
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	return object.Data
 }

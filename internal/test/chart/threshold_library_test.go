@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/internal/values"
 )
 
@@ -15,7 +16,7 @@ func thresholds(t *testing.T, c valuesCase, s values.Scaling) {
 		"supersonic.scaling.scalingThreshold":   s.Thresholds.Scaling,
 		"supersonic.scaling.admissionThreshold": s.Thresholds.Admission,
 	} {
-		text, err := render.Define(pinned(t), c.vals, c.options(), define)
+		text, err := render.Define(manifest.Chart(t), c.vals, c.options(), define)
 		if err != nil {
 			t.Fatal(err)
 		}

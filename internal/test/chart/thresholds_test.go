@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 func TestAdmissionThresholdStandsAboveTheScaler(t *testing.T) {
@@ -17,7 +18,7 @@ func TestAdmissionThresholdStandsAboveTheScaler(t *testing.T) {
 		{"own-metric-given", ownMetric + "serverLoadThreshold: 20\nserverAdmissionThreshold: 30", "30"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := render.Define(loaded(t), parsed(t, tc.values), inNamespace, "supersonic.scaling.admissionThreshold")
+			got, err := render.Define(manifest.Chart(t), manifest.Values(t, tc.values), manifest.Options, "supersonic.scaling.admissionThreshold")
 			if err != nil || got != tc.want {
 				t.Errorf("got %q, %v; want %s", got, err, tc.want)
 			}

@@ -9,14 +9,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 func TestPodsOfTheServersAreRestricted(t *testing.T) {
-	m := rendered(t, "triton: {shmSize: 1Gi, modelRepository: {enabled: true, storageType: cvmfs-pvc, mountPath: /cvmfs}}")
+	m := manifest.Render(t, "triton: {shmSize: 1Gi, modelRepository: {enabled: true, storageType: cvmfs-pvc, mountPath: /cvmfs}}")
 	deployment, _ := triton(t, m)
 	for name, pod := range map[string]corev1.PodSpec{
 		"servers":   deployment.Spec.Template.Spec,
-		"helm-test": object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec,
+		"helm-test": manifest.Object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s := pod.SecurityContext; !*s.RunAsNonRoot || *s.RunAsUser == 0 || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
@@ -40,7 +42,7 @@ func TestPodsOfTheServersAreRestricted(t *testing.T) {
 }
 
 func TestKeysOfTheServersPodsReachThem(t *testing.T) {
-	m := rendered(t, `
+	m := manifest.Render(t, `
 imagePullSecrets: [registry, {name: other}]
 triton:
   annotations: {note: "true"}
@@ -82,25 +84,25 @@ triton:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
-	if a := object[corev1.ServiceAccount](t, m, "triton/serviceaccount.yaml"); a.Name != "mine" {
+	if a := manifest.Object[corev1.ServiceAccount](t, m, "triton/serviceaccount.yaml"); a.Name != "mine" {
 		t.Errorf("the ServiceAccount is %s, want mine", a.Name)
 	}
-	budget := object[policyv1.PodDisruptionBudget](t, m, "triton/poddisruptionbudget.yaml").Spec
+	budget := manifest.Object[policyv1.PodDisruptionBudget](t, m, "triton/poddisruptionbudget.yaml").Spec
 	if budget.MaxUnavailable.StrVal != "25%" || !labels.SelectorFromSet(budget.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) {
 		t.Errorf("the disruption budget: got %v", budget)
 	}
-	if s := object[corev1.Service](t, m, "triton/service.yaml"); s.Labels["scrape"] != "true" || s.Annotations["pool"] != "private" {
+	if s := manifest.Object[corev1.Service](t, m, "triton/service.yaml"); s.Labels["scrape"] != "true" || s.Annotations["pool"] != "private" {
 		t.Errorf("the Service: got labels %v, annotations %v", s.Labels, s.Annotations)
 	}
 }
 
 func TestRecreateTakesNoRollingUpdate(t *testing.T) {
-	m := rendered(t, `
+	m := manifest.Render(t, `
 envoy: {strategy: {type: Recreate}}
 triton: {strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}
 `)
 	for _, name := range []string{"envoy/deployment.yaml", "triton/deployment.yaml"} {
-		d := object[appsv1.Deployment](t, m, name)
+		d := manifest.Object[appsv1.Deployment](t, m, name)
 		want := appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 		if diff := cmp.Diff(want, d.Spec.Strategy); diff != "" {
 			t.Errorf("%s: strategy mismatch (-want +got):\n%s", name, diff)

@@ -9,11 +9,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 func triton(t testing.TB, m render.Manifests) (appsv1.Deployment, corev1.Container) {
 	t.Helper()
-	d := object[appsv1.Deployment](t, m, "triton/deployment.yaml")
+	d := manifest.Object[appsv1.Deployment](t, m, "triton/deployment.yaml")
 	return d, d.Spec.Template.Spec.Containers[0]
 }
 
@@ -29,7 +30,7 @@ func TestReplicasAreTheAutoscalersUnderKEDA(t *testing.T) {
 		{"keda", keda + "triton: {replicas: 3}", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := rendered(t, tc.values)
+			m := manifest.Render(t, tc.values)
 			d, _ := triton(t, m)
 			if diff := cmp.Diff(tc.want, d.Spec.Replicas); diff != "" {
 				t.Errorf("replicas mismatch (-want +got):\n%s", diff)
@@ -71,7 +72,7 @@ func TestCommandOfTheServer(t *testing.T) {
 		{"image-decides", "triton: {command: [], args: []}", nil, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, c := triton(t, rendered(t, tc.values))
+			_, c := triton(t, manifest.Render(t, tc.values))
 			if diff := cmp.Diff([][]string{tc.command, tc.args}, [][]string{c.Command, c.Args}); diff != "" {
 				t.Errorf("command and args mismatch (-want +got):\n%s", diff)
 			}
@@ -93,7 +94,7 @@ func TestGracePeriodOutlastsDrainAndExit(t *testing.T) {
 		{"given", "triton: {terminationGracePeriodSeconds: 1000000}", 1000000, 40},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d, c := triton(t, rendered(t, tc.values))
+			d, c := triton(t, manifest.Render(t, tc.values))
 			if got := *d.Spec.Template.Spec.TerminationGracePeriodSeconds; got != tc.grace {
 				t.Errorf("terminationGracePeriodSeconds is %d, want %d", got, tc.grace)
 			}
@@ -117,7 +118,7 @@ func TestRolloutNeedsNoSpareGPU(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(tc.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			d, _ := triton(t, rendered(t, tc.values))
+			d, _ := triton(t, manifest.Render(t, tc.values))
 			if diff := cmp.Diff(want, d.Spec.Strategy); diff != "" {
 				t.Errorf("strategy mismatch (-want +got):\n%s", diff)
 			}
@@ -126,7 +127,7 @@ func TestRolloutNeedsNoSpareGPU(t *testing.T) {
 }
 
 func TestProbesOfTheServer(t *testing.T) {
-	_, c := triton(t, rendered(t, ""))
+	_, c := triton(t, manifest.Render(t, ""))
 	for name, got := range map[string]string{
 		"/v2/health/live":  c.LivenessProbe.HTTPGet.Path,
 		"/v2/health/ready": c.ReadinessProbe.HTTPGet.Path,
@@ -135,7 +136,7 @@ func TestProbesOfTheServer(t *testing.T) {
 			t.Errorf("probe asks %s, want %s", got, name)
 		}
 	}
-	_, c = triton(t, rendered(t, "triton: {readinessProbe: {reset: true}, startupProbe: {reset: true}, livenessProbe: {enabled: false}}"))
+	_, c = triton(t, manifest.Render(t, "triton: {readinessProbe: {reset: true}, startupProbe: {reset: true}, livenessProbe: {enabled: false}}"))
 	timing := func(p *corev1.Probe) []int32 {
 		return []int32{p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold, p.TimeoutSeconds, p.SuccessThreshold}
 	}
@@ -148,7 +149,7 @@ func TestProbesOfTheServer(t *testing.T) {
 	if c.LivenessProbe != nil {
 		t.Error("the liveness probe is there, want none")
 	}
-	_, c = triton(t, rendered(t, "triton: {readinessProbe: {command: [/check, me], periodSeconds: 30}, startupProbe: {httpGet: {port: 8000}}}"))
+	_, c = triton(t, manifest.Render(t, "triton: {readinessProbe: {command: [/check, me], periodSeconds: 30}, startupProbe: {httpGet: {port: 8000}}}"))
 	if diff := cmp.Diff([]string{"/check", "me"}, c.ReadinessProbe.Exec.Command); diff != "" || c.ReadinessProbe.PeriodSeconds != 30 {
 		t.Errorf("readiness with a command of its own: got %v", c.ReadinessProbe)
 	}
@@ -170,7 +171,7 @@ func TestModelRepositoryVolumes(t *testing.T) {
 		{"cvmfs-pvc-existing", "storageType: cvmfs-pvc, cvmfs: {claimName: cvmfs}", "persistentVolumeClaim: {claimName: cvmfs, readOnly: true}", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := rendered(t, "triton: {modelRepository: {enabled: true, mountPath: /models, "+tc.values+"}}")
+			m := manifest.Render(t, "triton: {modelRepository: {enabled: true, mountPath: /models, "+tc.values+"}}")
 			d, c := triton(t, m)
 			want := corev1.Volume{Name: "model-repository"}
 			if err := yaml.UnmarshalStrict([]byte(tc.want), &want.VolumeSource); err != nil {
@@ -186,24 +187,24 @@ func TestModelRepositoryVolumes(t *testing.T) {
 				t.Errorf("a claim is made: %t, want %t", ok, tc.makesClaim)
 			}
 			if tc.makesClaim {
-				claim := object[corev1.PersistentVolumeClaim](t, m, claims)
+				claim := manifest.Object[corev1.PersistentVolumeClaim](t, m, claims)
 				if claim.Annotations["helm.sh/resource-policy"] != "keep" || *claim.Spec.StorageClassName != "cvmfs" {
 					t.Errorf("claim: must stay after an uninstall and be of class cvmfs, got %v", claim)
 				}
 			}
 		})
 	}
-	if _, ok := rendered(t, "triton: {modelRepository: {storageType: cvmfs-pvc}}")[claims]; ok {
+	if _, ok := manifest.Render(t, "triton: {modelRepository: {storageType: cvmfs-pvc}}")[claims]; ok {
 		t.Error("a claim is made for a repository that is not enabled")
 	}
 }
 
 func TestSharedMemoryOfTheServer(t *testing.T) {
-	d, _ := triton(t, rendered(t, ""))
+	d, _ := triton(t, manifest.Render(t, ""))
 	if v := d.Spec.Template.Spec.Volumes; len(v) > 0 {
 		t.Errorf("by default: got volumes %v, want none", v)
 	}
-	d, c := triton(t, rendered(t, "triton: {shmSize: 1Gi, extraVolumes: [{name: extra, emptyDir: {}}], extraVolumeMounts: [{name: extra, mountPath: /extra}]}"))
+	d, c := triton(t, manifest.Render(t, "triton: {shmSize: 1Gi, extraVolumes: [{name: extra, emptyDir: {}}], extraVolumeMounts: [{name: extra, mountPath: /extra}]}"))
 	volumes := d.Spec.Template.Spec.Volumes
 	if len(volumes) != 2 || volumes[0].EmptyDir.Medium != corev1.StorageMediumMemory || volumes[0].EmptyDir.SizeLimit.String() != "1Gi" {
 		t.Errorf("volumes: got %v, want 1Gi of memory and the user's own", volumes)
@@ -214,9 +215,9 @@ func TestSharedMemoryOfTheServer(t *testing.T) {
 }
 
 func TestPortsOfTheServer(t *testing.T) {
-	m := rendered(t, "triton: {service: {ports: [{name: http, port: 80, targetPort: 8000}, {name: grpc, port: 81, targetPort: 8001, appProtocol: grpc}, {name: metrics, port: 82, targetPort: 8002, protocol: TCP}]}}")
+	m := manifest.Render(t, "triton: {service: {ports: [{name: http, port: 80, targetPort: 8000}, {name: grpc, port: 81, targetPort: 8001, appProtocol: grpc}, {name: metrics, port: 82, targetPort: 8002, protocol: TCP}]}}")
 	_, c := triton(t, m)
-	service := object[corev1.Service](t, m, "triton/service.yaml")
+	service := manifest.Object[corev1.Service](t, m, "triton/service.yaml")
 	if service.Spec.ClusterIP != corev1.ClusterIPNone {
 		t.Errorf("clusterIP is %q, want none", service.Spec.ClusterIP)
 	}

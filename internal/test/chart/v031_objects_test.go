@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // An upgrade from 0.3.1 is refused where a selector changes under a name, and makes
@@ -40,7 +41,7 @@ var objectsOf031 = []struct {
 }
 
 func TestObjectsOf031KeepTheirNamesAndSelectors(t *testing.T) {
-	values := parsed(t, `
+	values := manifest.Values(t, `
 envoy: {ingress: {enabled: true, hostName: a.example.org}, rate_limiter: {prometheus_based: {enabled: true}}}
 keda: {enabled: true}
 prometheus: {enabled: true}
@@ -51,12 +52,12 @@ metricsCollector: {enabled: true, ingress: {enabled: true, hostName: b.example.o
 `)
 	for name, override := range map[string]string{"release": "", "name-override": "other"} {
 		t.Run(name, func(t *testing.T) {
-			instance := inNamespace.Release
+			instance := manifest.Options.Release
 			if override != "" {
 				instance = override
 			}
 			values["nameOverride"] = override
-			docs, err := render.Documents(loaded(t), values, inNamespace)
+			docs, err := render.Documents(manifest.Chart(t), values, manifest.Options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,8 +38,8 @@ func TestValuesFilesOf031Render(t *testing.T) {
 				}
 				want = append(want, line)
 			}
-			values := parsed(t, string(text))
-			m, err := render.Chart(loaded(t), values, o)
+			values := manifest.Values(t, string(text))
+			m, err := render.Chart(manifest.Chart(t), values, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestValuesFilesOf031Render(t *testing.T) {
 			for _, err := range validator.Check(m) {
 				t.Error(err)
 			}
-			advice, err := render.Advice(loaded(t), values, o)
+			advice, err := render.Advice(manifest.Chart(t), values, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func (c keyCase) check(t *testing.T) {
 	if len(c.Want)+len(c.Has)+len(c.Absent)+len(c.Faults)+len(c.Advice) == 0 {
 		t.Fatal("says nothing that could be wrong")
 	}
-	docs, err := render.Documents(loaded(t), c.Set, inNamespace)
+	docs, err := render.Documents(manifest.Chart(t), c.Set, manifest.Options)
 	if err != nil || len(c.Faults) > 0 {
 		if diff := cmp.Diff(strings.Join(c.Faults, "\n"), fmt.Sprint(err)); diff != "" {
 			t.Errorf("faults mismatch (-want +got):\n%s", diff)
@@ -120,7 +120,7 @@ func (c keyCase) check(t *testing.T) {
 		}
 	}
 	if c.Advice != nil {
-		advice, err := render.Advice(loaded(t), c.Set, inNamespace)
+		advice, err := render.Advice(manifest.Chart(t), c.Set, manifest.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func byKindAndName(t *testing.T, docs []render.Document) map[string]any {
 	t.Helper()
 	kinds := map[string]any{}
 	for _, d := range docs {
-		object := parsed(t, d.Text)
+		object := manifest.Values(t, d.Text)
 		kind := object["kind"].(string)
 		if kinds[kind] == nil {
 			kinds[kind] = map[string]any{}

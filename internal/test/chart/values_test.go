@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // Each file begins with the sentences that a user sees, as comments.
 func TestValuesThatContradictEachOtherAreRefused(t *testing.T) {
 	forEachCase(t, "testdata/faults/*.yaml", func(t *testing.T, values map[string]any) string {
-		_, err := render.Chart(loaded(t), values, inNamespace)
+		_, err := render.Chart(manifest.Chart(t), values, manifest.Options)
 		if err == nil {
 			t.Fatal("rendered, want faults")
 		}
@@ -24,11 +25,11 @@ func TestValuesThatContradictEachOtherAreRefused(t *testing.T) {
 
 func TestValuesThatMayNotBeMeantAreAdvised(t *testing.T) {
 	forEachCase(t, "testdata/advice/*.yaml", func(t *testing.T, values map[string]any) string {
-		advice, err := render.Advice(loaded(t), values, inNamespace)
+		advice, err := render.Advice(manifest.Chart(t), values, manifest.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := render.Chart(loaded(t), values, inNamespace)
+		m, err := render.Chart(manifest.Chart(t), values, manifest.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]a
 				t.Fatal(err)
 			}
 			want := leadingComments(string(text))
-			got := run(t, parsed(t, string(text)))
+			got := run(t, manifest.Values(t, string(text)))
 			if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
 				t.Errorf("mismatch (-want +got):\n%s", diff)
 			}

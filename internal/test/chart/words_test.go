@@ -23,9 +23,9 @@ func TestTextsStayTexts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := inNamespace
+				o := manifest.Options
 				o.Namespace = namespace
-				m, err := render.Chart(loaded(t), parsed(t, string(text)), o)
+				m, err := render.Chart(manifest.Chart(t), manifest.Values(t, string(text)), o)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,8 +1,8 @@
-// Package manifest checks rendered manifests as an API server would when it is asked to be strict: against the OpenAPI
-// documents that Kubernetes publishes for a release and the custom resource definitions of KEDA and of the Prometheus
-// operator.
+// Package manifest renders the chart for tests, reads the manifests, and checks them as an API server would when it is
+// asked to be strict: against the OpenAPI documents that Kubernetes publishes for a release and the custom resource
+// definitions of KEDA and of the Prometheus operator.
 //
-// What it refuses: a key given twice, a field that the API does not have, a missing or null field, a wrong type, a
+// What a Validator refuses: a key given twice, a field that the API does not have, a missing or null field, a wrong type, a
 // quantity that does not parse, a name or label that the API server's own functions refuse, a selector that its own
 // pods do not match, and an object that comes twice.
 //

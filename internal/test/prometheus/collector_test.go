@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 func TestCollectorServesTheReleaseAndNothingElse(t *testing.T) {
 	s := start(t, embedded, pods(t))
 	envoy.Await(t, limit, "a Triton is scraped", func() bool { return s.value(t, "nv_gpu_utilization") == "0.5" })
 	e := envoy.Start(t, envoy.Options{
-		Bootstrap: configMap(t, s.manifests, "collector/collector.yaml")["envoy.yaml"],
+		Bootstrap: manifest.Data(t, s.manifests, "collector/collector.yaml")["envoy.yaml"],
 		Endpoints: map[string]string{"prometheus": s.addr},
 	})
 	at := "http://" + e.Addr(t, "metrics")

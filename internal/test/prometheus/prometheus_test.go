@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // pods are a Triton, an Envoy, and what must not be scraped: other ports of them, and pods that have ended.
@@ -104,7 +105,7 @@ func TestRemoteWriteIsOnWhereAPartOfTheReleaseWrites(t *testing.T) {
 			if name == "flag-of-0.3.1" {
 				flags = "[web.enable-remote-write-receiver]"
 			}
-			m := rendered(t, "prometheus: {enabled: true, server: {extraFlags: "+flags+"}}\n"+test.values)
+			m := manifest.Render(t, "prometheus: {enabled: true, server: {extraFlags: "+flags+"}}\n"+test.values)
 			flagged := 0
 			for _, arg := range container(t, m) {
 				if arg == "--web.enable-remote-write-receiver" {
@@ -126,7 +127,7 @@ func TestARecordIsWhatItsQueryAnswers(t *testing.T) {
 			Rules []struct{ Record, Expr string }
 		}
 	}
-	if err := yaml.Unmarshal([]byte(configMap(t, s.manifests, "prometheus/configmap.yaml")["rules.yml"]), &rules); err != nil {
+	if err := yaml.Unmarshal([]byte(manifest.Data(t, s.manifests, "prometheus/configmap.yaml")["rules.yml"]), &rules); err != nil {
 		t.Fatal(err)
 	}
 	const recorded = `{release="sonic",namespace="cms"}`

@@ -17,9 +17,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -34,8 +34,8 @@ type server struct {
 // start runs Prometheus as its Deployment does. Pods come from pods, in place of Kubernetes.
 func start(t *testing.T, values string, pods []map[string]string) *server {
 	t.Helper()
-	s := &server{addr: freeAddr(t), dir: t.TempDir(), manifests: rendered(t, values)}
-	for name, text := range configMap(t, s.manifests, "prometheus/configmap.yaml") {
+	s := &server{addr: freeAddr(t), dir: t.TempDir(), manifests: manifest.Render(t, values)}
+	for name, text := range manifest.Data(t, s.manifests, "prometheus/configmap.yaml") {
 		s.write(t, name, strings.ReplaceAll(text, "/etc/prometheus/", s.dir+"/"))
 	}
 	s.edit(t, func(config map[string]any) {
@@ -110,34 +110,6 @@ func container(t *testing.T, m render.Manifests) []string {
 		t.Fatal(err)
 	}
 	return deployment.Spec.Template.Spec.Containers[0].Args
-}
-
-func rendered(t *testing.T, values string) render.Manifests {
-	t.Helper()
-	c, err := render.Load(chart.FS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	vals := map[string]any{}
-	if err := yaml.Unmarshal([]byte(values), &vals); err != nil {
-		t.Fatal(err)
-	}
-	m, err := render.Chart(c, vals, render.Options{Release: "sonic", Namespace: "cms", Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// configMap gives the content of the first object of a template.
-func configMap(t *testing.T, m render.Manifests, path string) map[string]string {
-	t.Helper()
-	text, _, _ := strings.Cut(m[path], "\n---\n")
-	var object struct{ Data map[string]string }
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatal(err)
-	}
-	return object.Data
 }
 
 func (s *server) write(t *testing.T, name, text string) {

@@ -1,0 +1,112 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/chart"
+	"github.com/fastmachinelearning/supersonic/internal/render"
+)
+
+// Options are those that tests render with, unless they say otherwise.
+var Options = render.Options{Release: "sonic", Namespace: "cms", Strict: true}
+
+var load = sync.OnceValues(func() (*render.Loaded, error) {
+	c, err := render.Load(chart.FS())
+	if err == nil {
+		c.Metadata.Version = "0.0.0"
+	}
+	return c, err
+})
+
+// Chart is the chart of this module, with a version that no release changes.
+func Chart(t testing.TB) *render.Loaded {
+	t.Helper()
+	c, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Values reads values as a user writes them, in YAML.
+func Values(t testing.TB, text string) map[string]any {
+	t.Helper()
+	values := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// Render gives the manifests of the chart with a user's values, in YAML.
+func Render(t testing.TB, values string) render.Manifests {
+	t.Helper()
+	m, err := render.Chart(Chart(t), Values(t, values), Options)
+	if err != nil {
+		t.Fatalf("values:\n%s\n%v", values, err)
+	}
+	return m
+}
+
+// Object reads the one object of a template into a Kubernetes type; unknown fields are refused.
+func Object[T any](t testing.TB, m render.Manifests, path string) T {
+	t.Helper()
+	var object T
+	text, ok := m[path]
+	if !ok {
+		t.Fatalf("%s is not rendered", path)
+	}
+	if err := yaml.UnmarshalStrict([]byte(text), &object); err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, text)
+	}
+	return object
+}
+
+// Objects reads all objects of a template.
+func Objects(t testing.TB, m render.Manifests, path string) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for part := range strings.SplitSeq(m[path], "\n---\n") {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(part), &object); err != nil {
+			t.Fatalf("%s: %v\n%s", path, err, part)
+		}
+		if object != nil {
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+// Data is what the ConfigMaps of a template hold, by key.
+func Data(t testing.TB, m render.Manifests, path string) map[string]string {
+	t.Helper()
+	data := map[string]string{}
+	for _, object := range Objects(t, m, path) {
+		if object["kind"] != "ConfigMap" {
+			continue
+		}
+		for key, text := range members(object, "data") {
+			data[key] = fmt.Sprint(text)
+		}
+	}
+	if len(data) == 0 {
+		t.Fatalf("%s holds no ConfigMap with data", path)
+	}
+	return data
+}
+
+// File is one key of what the ConfigMaps of a template hold.
+func File(t testing.TB, m render.Manifests, path, key string) string {
+	t.Helper()
+	text, ok := Data(t, m, path)[key]
+	if !ok {
+		t.Fatalf("%s holds no ConfigMap with %s", path, key)
+	}
+	return text
+}

@@ -65,7 +65,7 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- $instance := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${1}" -}}
 {{- $component := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${2}" -}}
 {{- if and (regexMatch $inNamespace (toString $url)) (ne (printf "%s-%s" $instance $component) (include "supersonic.names.component" (list $ $component))) }}
-{{ $key }}: names the {{ trimSuffix "-server" $component }} of release {{ $instance }}, got {{ $url }}; leave it out for that of this release
+{{ $key }}: names the {{ trimSuffix "-server" $component }} of release {{ $instance }}, not of {{ include "supersonic.names.instance" $ }}; leave it out for that of this release, got {{ $url }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -1,20 +1,21 @@
 package cli
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
-	"github.com/fastmachinelearning/supersonic/internal/values"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 type lintFlags struct {
+	inputs  render.Inputs
 	options render.Options
 	chart   string
 	output  string
@@ -23,29 +24,33 @@ type lintFlags struct {
 func newLintCmd() *cobra.Command {
 	var flags lintFlags
 	cmd := &cobra.Command{
-		Use:   "lint FILE...",
-		Short: "Check values files: errors and advice",
-		Long: `Checks each values file on its own, over the chart's defaults: keys and types,
-values that contradict each other, a metric that does not parse, and what would
-work but is likely not meant. All findings of all files are printed.
+		Use:   "lint [FILE...]",
+		Short: "Check values files: errors and warnings",
+		Long: `Checks each values file on its own, merged with the chart's defaults: keys and
+types, values that contradict each other, a metric that does not parse, and what
+would work but is likely not meant. All findings of all files are printed at once.
 
-The exit code is 1 if a file has an error; advice alone gives 0.`,
+Files of -f and values of --set are merged with each FILE as template does: those
+of -f below it, those of --set above it. Without a FILE, they are checked alone.
+What depends on the name of the release or of the namespace is checked if it is given.
+
+The exit code is 1 if a file has an error; warnings alone give 0.`,
 		Example: `  supersonic lint values.yaml
   supersonic lint values/*.yaml -o json
-  supersonic lint --release sonic-server -n cms values.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("name at least one values file")
-			}
-			return nil
-		},
+  supersonic lint -f values.yaml -f site.yaml --set keda.maxReplicaCount=20
+  supersonic lint --release sonic-server -n cms values.yaml
+  helm get values sonic -n cms | supersonic lint -`,
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := flags.validate(files, cmd.Flags()); err != nil {
+				return err
+			}
 			return flags.run(files, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.options.Release, "release", "supersonic", "name of the release")
-	addNamespace(f, &flags.options.Namespace)
+	addInputs(f, &flags.inputs)
+	f.StringVar(&flags.options.Release, "release", "", "name of the release")
+	f.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of the release")
 	addChart(f, &flags.chart)
 	f.StringVar(&flags.options.KubeVersion, "kube-version", render.DefaultKubeVersion, "Kubernetes `VERSION` to check for")
 	f.StringVarP(&flags.output, "output", "o", "text", "`FORMAT`: text or json")
@@ -53,127 +58,156 @@ The exit code is 1 if a file has an error; advice alone gives 0.`,
 	return cmd
 }
 
-// findings are all that is to be said of one file.
-type findings struct {
-	file   string
-	errors promql.FieldErrors
-	advice promql.FieldErrors
+func (l *lintFlags) validate(files []string, set *pflag.FlagSet) error {
+	if len(files) == 0 && !given(l.inputs) {
+		return usagef("name at least one values file")
+	}
+	var errs promql.FieldErrors
+	for _, name := range []string{"release", "namespace"} {
+		if f := set.Lookup(name); f.Changed {
+			errs.Add("--"+name, notEmpty(f.Value.String()))
+		}
+	}
+	if len(errs) > 0 {
+		return usage(errs)
+	}
+	return oneOf("output", l.output, "text", "json")
 }
 
 func (l *lintFlags) run(files []string, stdin io.Reader, out io.Writer) error {
-	if err := oneOf("output", l.output, "text", "json"); err != nil {
-		return err
-	}
-	c, err := loadFor(l.chart, l.options)
+	c, err := loadFor(l.chart, l.names()[0])
 	if err != nil {
 		return err
 	}
-	var all []findings
-	invalid := 0
-	for _, file := range files {
-		found, err := l.check(c, file, stdin)
-		if err != nil {
+	l.inputs.Unique = true
+	var piped []byte
+	if slices.Contains(append(files, l.inputs.Files...), "-") {
+		if piped, err = io.ReadAll(stdin); err != nil {
 			return err
 		}
-		if len(found.errors) > 0 {
-			invalid++
-		}
-		all = append(all, found)
 	}
-	if err := l.print(all, out); err != nil {
+	if len(files) == 0 {
+		files = []string{""}
+	}
+	var all reports
+	for _, file := range files {
+		in := l.inputs
+		in.Stdin = bytes.NewReader(piped)
+		if file != "" {
+			in.Files = append(slices.Clone(in.Files), file)
+		}
+		if err := l.check(c, in, file, &all); err != nil {
+			return err
+		}
+	}
+	if err := all.print(l.output, out); err != nil {
 		return err
 	}
-	if invalid > 0 {
-		return fmt.Errorf("%d of %d files are invalid", invalid, len(files))
+	if n := all.invalid(); n > 0 {
+		return fmt.Errorf("%d of %d files are invalid", n, len(all))
 	}
 	return nil
 }
 
-// check gives all that is to be said of one file.
-func (l *lintFlags) check(c *render.Loaded, file string, stdin io.Reader) (findings, error) {
-	found := findings{file: file}
-	in := render.Inputs{Files: []string{file}, Stdin: stdin, Unique: true}
+// check adds all that is to be said of one file with its layers.
+func (l *lintFlags) check(c *render.Loaded, in render.Inputs, file string, all *reports) error {
+	for _, name := range in.Files {
+		all.of(name)
+	}
 	user, err := in.Merge()
 	var unread promql.FieldErrors
 	if errors.As(err, &unread) {
-		found.errors.Add("", unread[0].Err) // without the file, which all that is found has
-		return found, nil
+		for _, e := range unread {
+			all.of(e.Field).errors.Add("", e.Err)
+		}
+		return nil
 	}
-	err = l.invalid(c, user)
-	if !errors.As(err, &found.errors) {
-		found.errors.Add("", err)
-	}
-	if len(found.errors) > 0 {
-		return found, nil
-	}
-	found.advice, err = render.Advice(c, user.Values, l.options)
-	return found, err
-}
-
-// invalid gives what the schema refuses, or else what the chart and the queries
-// refuse together, or else what keeps the chart from rendering.
-func (l *lintFlags) invalid(c *render.Loaded, user render.User) error {
-	var errs promql.FieldErrors
-	if err := render.Check(c, user.Values, l.options); err != nil && !errors.As(err, &errs) {
-		return err
-	}
-	all, err := render.Values(c, user.Values)
+	errs, advice, err := l.findings(c, user)
 	if err != nil {
 		return err
 	}
-	_, err = values.Read(all, l.options.Release, l.options.Namespace)
-	errs.AddOthers(err, nil)
+	from := func(e *promql.FieldError) *report {
+		if origin := user.Origin(e.Field); origin != "" {
+			return all.of(origin)
+		}
+		return all.of(file)
+	}
+	for _, e := range errs {
+		r := from(e)
+		r.errors = with(r.errors, e)
+	}
+	for _, a := range advice {
+		r := from(a)
+		r.advice = with(r.advice, a)
+	}
+	return nil
+}
+
+// names are the options to check with: those of the command line or, where it
+// leaves out a name, two with names that are made up. What is said of both alike
+// does not depend on the name.
+func (l *lintFlags) names() []render.Options {
+	one, other := l.options, l.options
+	if l.options.Release == "" {
+		one.Release, other.Release = "supersonic", "another-release"
+	}
+	if l.options.Namespace == "" {
+		one.Namespace, other.Namespace = defaultNamespace, "another-namespace"
+	}
+	if l.options.Release != "" && l.options.Namespace != "" {
+		return []render.Options{one}
+	}
+	return []render.Options{one, other}
+}
+
+func (l *lintFlags) findings(c *render.Loaded, user render.User) (errs, advice promql.FieldErrors, err error) {
+	for i, o := range l.names() {
+		_, invalid := readScaling(c, user, o, render.Check(c, user.Values, o))
+		var found promql.FieldErrors
+		if invalid != nil && !errors.As(invalid, &found) {
+			return nil, nil, invalid
+		}
+		said, err := render.Advice(c, user.Values, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		said = slices.DeleteFunc(said, func(a *promql.FieldError) bool { return found.Has(a.Field) })
+		if i == 0 {
+			errs, advice = found, said
+			continue
+		}
+		errs, advice = common(errs, found), common(advice, said)
+	}
 	if len(errs) > 0 {
-		return errs
+		return errs, advice, nil
 	}
-	_, err = render.Documents(c, user.Values, l.options)
-	return err
+	_, err = render.Documents(c, user.Values, l.names()[0])
+	var named promql.FieldErrors
+	if err != nil && !errors.As(err, &named) {
+		errs.Add("", err)
+	}
+	return errs, advice, nil
 }
 
-func (l *lintFlags) print(all []findings, out io.Writer) error {
-	if l.output == "json" {
-		return printJSON(all, out)
-	}
-	var b strings.Builder
-	for _, found := range all {
-		for _, f := range found.errors {
-			fmt.Fprintf(&b, "%s: %s\n", found.file, f)
-		}
-		for _, a := range found.advice {
-			fmt.Fprintf(&b, "%s: advice: %s\n", found.file, a)
-		}
-		if len(found.errors)+len(found.advice) == 0 {
-			fmt.Fprintf(&b, "%s: ok\n", found.file)
+// common are those of a that b has as well.
+func common(a, b promql.FieldErrors) promql.FieldErrors {
+	var both promql.FieldErrors
+	for _, e := range a {
+		if contains(b, e) {
+			both = append(both, e)
 		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return both
 }
 
-// printJSON prints the names that programs read.
-func printJSON(all []findings, out io.Writer) error {
-	type finding struct {
-		Key  string `json:"key,omitempty"`
-		Text string `json:"text"`
+// with adds e to es, unless it is there.
+func with(es promql.FieldErrors, e *promql.FieldError) promql.FieldErrors {
+	if contains(es, e) {
+		return es
 	}
-	type report struct {
-		File   string    `json:"file"`
-		Faults []finding `json:"faults"`
-		Advice []finding `json:"advice"`
-	}
-	list := func(es promql.FieldErrors) []finding {
-		found := []finding{}
-		for _, e := range es {
-			found = append(found, finding{e.Field, e.Err.Error()})
-		}
-		return found
-	}
-	var reports []report
-	for _, f := range all {
-		reports = append(reports, report{f.file, list(f.errors), list(f.advice)})
-	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(reports)
+	return append(es, e)
+}
+
+func contains(es promql.FieldErrors, e *promql.FieldError) bool {
+	return slices.ContainsFunc(es, func(other *promql.FieldError) bool { return other.Error() == e.Error() })
 }

@@ -183,20 +183,24 @@ func (q *queryFlags) fromValues() (values.Scaling, error) {
 	if err != nil {
 		return values.Scaling{}, err
 	}
-	if err := render.Check(c, user.Values, o); err != nil {
-		return values.Scaling{}, located(user, err)
-	}
-	return readScaling(c, user, o)
+	scaling, err := readScaling(c, user, o, render.Check(c, user.Values, o))
+	return scaling, located(user, err)
 }
 
-// readScaling reads values that render; what is left to find is a query that does not parse.
-func readScaling(c *render.Loaded, user render.User, o render.Options) (values.Scaling, error) {
+// readScaling reads what values say about the queries. Its error is that of a
+// check or a render of them and, if values are invalid, all that are.
+func readScaling(c *render.Loaded, user render.User, o render.Options, checked error) (values.Scaling, error) {
+	var errs promql.FieldErrors
+	if checked != nil && !errors.As(checked, &errs) {
+		return values.Scaling{}, checked
+	}
 	all, err := render.Values(c, user.Values)
 	if err != nil {
 		return values.Scaling{}, err
 	}
 	s, err := values.Read(all, o.Release, o.Namespace)
-	return s, located(user, err)
+	errs.AddOthers(err, nil)
+	return s, errs.Err()
 }
 
 func (q *queryFlags) print(named promql.Named, s values.Scaling, query promql.Query, out io.Writer) error {

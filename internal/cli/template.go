@@ -26,6 +26,7 @@ type templateFlags struct {
 	outputDir string
 	noHooks   bool
 	skipTests bool
+	notes     bool
 }
 
 func newTemplateCmd() *cobra.Command {
@@ -54,7 +55,7 @@ NAME is the release; without it, it is release-name, as with Helm.`,
 			flags.inputs.Stdin = cmd.InOrStdin()
 			// It ends before a collection would have paid.
 			debug.SetGCPercent(gcPercent)
-			return flags.run(cmd.OutOrStdout())
+			return flags.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -70,12 +71,13 @@ func (f *templateFlags) add(set *pflag.FlagSet) {
 	set.StringSliceVarP(&f.options.APIVersions, "api-versions", "a", nil, "API `VERSION` of the cluster, beside Kubernetes' own (repeatable)")
 	set.BoolVar(&f.options.IsUpgrade, "is-upgrade", false, "render an upgrade, not an installation")
 	set.StringArrayVarP(&f.showOnly, "show-only", "s", nil, "print only the `TEMPLATE`, such as templates/keda/scaledobject.yaml (repeatable)")
+	set.BoolVar(&f.notes, "notes", false, "print NOTES, which Helm shows after an installation, in place of the manifests")
 	set.StringVar(&f.outputDir, "output-dir", "", "write a file for each template into `FOLDER`")
 	set.BoolVar(&f.noHooks, "no-hooks", false, "leave out hooks")
 	set.BoolVar(&f.skipTests, "skip-tests", false, "leave out what \"helm test\" runs")
 }
 
-func (f *templateFlags) run(out io.Writer) error {
+func (f *templateFlags) run(out, errOut io.Writer) error {
 	user, err := f.inputs.Merge()
 	if err != nil {
 		return err
@@ -84,17 +86,40 @@ func (f *templateFlags) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	docs, err := render.Documents(c, user.Values, f.options)
-	if err != nil {
-		return located(user, err)
-	}
-	if _, err := readScaling(c, user, f.options); err != nil {
+	if f.notes {
+		m, err := render.Chart(c, user.Values, f.options)
+		if err := f.check(c, user, err, io.Discard); err != nil {
+			return err // NOTES have the advice
+		}
+		_, err = fmt.Fprintln(out, strings.TrimSpace(m.Notes()))
 		return err
 	}
+	docs, err := render.Documents(c, user.Values, f.options)
+	if err := f.check(c, user, err, errOut); err != nil {
+		return err
+	}
+	return f.print(docs, out)
+}
+
+// check gives all that is invalid, or else what kept the chart from rendering,
+// and prints advice.
+func (f *templateFlags) check(c *render.Loaded, user render.User, rendered error, errOut io.Writer) error {
+	if _, err := readScaling(c, user, f.options, rendered); err != nil {
+		return located(user, err)
+	}
+	advice, err := render.Advice(c, user.Values, f.options)
+	for _, a := range advice {
+		fmt.Fprintf(errOut, "supersonic: warning: %v\n", at(user, a))
+	}
+	return err
+}
+
+func (f *templateFlags) print(docs []render.Document, out io.Writer) error {
 	docs = slices.DeleteFunc(docs, func(d render.Document) bool {
 		return d.Hook && f.noHooks || d.Test && f.skipTests
 	})
 	if len(f.showOnly) > 0 {
+		var err error
 		if docs, err = only(docs, f.showOnly); err != nil {
 			return err
 		}
@@ -102,7 +127,7 @@ func (f *templateFlags) run(out io.Writer) error {
 	if f.outputDir != "" {
 		return writeFiles(f.outputDir, docs, out)
 	}
-	_, err = io.WriteString(out, stream(docs))
+	_, err := io.WriteString(out, stream(docs))
 	return err
 }
 

@@ -95,6 +95,7 @@ func (in Inputs) readFile(name string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	text = valuesTitle.ReplaceAll(text, []byte("#"))
 	unmarshal := func(text []byte, into any) error { return yaml.Unmarshal(text, into) }
 	if in.Unique {
 		unmarshal = func(text []byte, into any) error { return yaml.UnmarshalStrict(text, into) }
@@ -108,6 +109,9 @@ func (in Inputs) readFile(name string) (map[string]any, error) {
 	}
 	return vals, nil
 }
+
+// valuesTitle is the line that "helm get values" prints above the values.
+var valuesTitle = regexp.MustCompile(`\A(USER-SUPPLIED|COMPUTED) VALUES:`)
 
 var documentStart = regexp.MustCompile(`(?m)^---(\s|$)`)
 

@@ -47,35 +47,18 @@ func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
 	return m, nil
 }
 
-// files renders all, and where that fails gives the chart's own errors, which
-// say it in a user's words.
+// files renders all, and where that fails gives all that is invalid, which says
+// it in a user's words.
 func files(c *Loaded, vals map[string]any, o Options) (map[string]string, error) {
 	files, err := renderAll(c, vals, o)
-	var invalid promql.FieldErrors
-	if err == nil || errors.As(err, &invalid) {
-		return files, err
+	if err == nil {
+		return files, nil
 	}
-	if checked := Check(c, vals, o); errors.As(checked, &invalid) {
-		return nil, checked
+	var invalid promql.FieldErrors
+	if errors.As(Check(c, vals, o), &invalid) {
+		return nil, invalid
 	}
 	return nil, err
-}
-
-// Check gives what the chart's schema or, if it finds nothing, the chart's own
-// checks refuse, as [promql.FieldErrors], without rendering the chart.
-func Check(c *Loaded, vals map[string]any, o Options) error {
-	text, err := Define(c, vals, o, "supersonic.faults")
-	if err != nil {
-		return err
-	}
-	return fieldErrors(text).Err()
-}
-
-// Advice is what the chart has to say about values that render, and that may
-// not be meant. It has the form of errors.
-func Advice(c *Loaded, vals map[string]any, o Options) (promql.FieldErrors, error) {
-	text, err := Define(c, vals, o, "supersonic.advice")
-	return fieldErrors(text), err
 }
 
 // Values lays vals over the chart's own values. A null takes a key away.

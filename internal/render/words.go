@@ -2,30 +2,9 @@ package render
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/fastmachinelearning/supersonic/promql"
 )
-
-// fieldErrors reads what the chart itself finds: one error a line, a key before
-// the first colon.
-func fieldErrors(text string) promql.FieldErrors {
-	var errs promql.FieldErrors
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		key, what, ok := strings.Cut(line, ": ")
-		if !ok {
-			key, what = "", line
-		}
-		errs.Add(key, errors.New(what))
-	}
-	return errs
-}
 
 // keyName writes a path into the values as users do; numbers are places in lists.
 func keyName(path []string) string {

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fastmachinelearning/supersonic/promql"
+)
+
+// A report is all that lint has to say of one file, or of one flag with values.
+type report struct {
+	file   string // empty for what several files say together
+	errors promql.FieldErrors
+	advice promql.FieldErrors
+}
+
+// reports are in the order of the command line.
+type reports []*report
+
+// of is the report of a file, made when first asked for.
+func (rs *reports) of(file string) *report {
+	if file == "standard input" {
+		file = "-"
+	}
+	for _, r := range *rs {
+		if r.file == file {
+			return r
+		}
+	}
+	r := &report{file: file}
+	*rs = append(*rs, r)
+	return r
+}
+
+func (rs reports) invalid() int {
+	n := 0
+	for _, r := range rs {
+		if len(r.errors) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (rs reports) print(output string, out io.Writer) error {
+	if output == "json" {
+		return rs.printJSON(out)
+	}
+	var b strings.Builder
+	for _, r := range rs {
+		from := r.file + ": "
+		if r.file == "" {
+			from = ""
+		}
+		for _, e := range r.errors {
+			fmt.Fprintf(&b, "%s%s\n", from, e)
+		}
+		for _, a := range r.advice {
+			fmt.Fprintf(&b, "%swarning: %s\n", from, a)
+		}
+		if len(r.errors)+len(r.advice) == 0 {
+			fmt.Fprintf(&b, "%sok\n", from)
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// printJSON prints the names that programs read.
+func (rs reports) printJSON(out io.Writer) error {
+	type finding struct {
+		Key  string `json:"key,omitempty"`
+		Text string `json:"text"`
+	}
+	type file struct {
+		File   string    `json:"file"`
+		Faults []finding `json:"faults"`
+		Advice []finding `json:"advice"`
+	}
+	list := func(es promql.FieldErrors) []finding {
+		found := []finding{}
+		for _, e := range es {
+			found = append(found, finding{e.Field, e.Err.Error()})
+		}
+		return found
+	}
+	var files []file
+	for _, r := range rs {
+		files = append(files, file{r.file, list(r.errors), list(r.advice)})
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(files)
+}

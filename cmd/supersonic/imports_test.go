@@ -16,7 +16,7 @@ const module = "github.com/fastmachinelearning/supersonic/"
 var owners = map[string][]string{
 	"helm.sh/helm/":                     {"internal/render"},
 	"github.com/spf13/":                 {"internal/cli"},
-	"github.com/prometheus/prometheus/": {"promql", "internal/generate"},
+	"github.com/prometheus/prometheus/": {"promql", "internal/generate", "internal/sim"},
 }
 
 // goPackage is what the go command says of a package, without its tests.

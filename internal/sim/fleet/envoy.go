@@ -1,0 +1,70 @@
+package fleet
+
+import (
+	"math"
+	"time"
+)
+
+// EnvoyCounters are what an Envoy exports about the calls of clients.
+type EnvoyCounters struct {
+	Requests    int64   // envoy_cluster_upstream_rq_total: sent to a replica
+	Active      int64   // envoy_cluster_upstream_rq_active
+	TimeSum     float64 // envoy_cluster_upstream_rq_time_sum, milliseconds, as of the last flush
+	TimeCount   int64   // envoy_cluster_upstream_rq_time_count, as of the last flush
+	NoneHealthy int64   // envoy_cluster_upstream_cx_none_healthy: found no replica
+	Healthy     int     // envoy_cluster_membership_healthy
+	Connections int64   // of clients, open now
+	Started     time.Duration
+}
+
+// envoy is one Envoy. Its histograms are rebuilt from their bins when they are
+// flushed; gauges and counters are exported as they are.
+type envoy struct {
+	balancer
+	counters  EnvoyCounters
+	timeSum   float64 // not yet flushed in part
+	timeCount int64
+}
+
+// record is the end of a request that was answered.
+func (e *envoy) record(took time.Duration) {
+	e.timeSum += binned(took.Milliseconds())
+	e.timeCount++
+}
+
+func (e *envoy) flush() { e.counters.TimeSum, e.counters.TimeCount = e.timeSum, e.timeCount }
+
+// restart loses the counters; requests and connections are kept, as if Envoy
+// handed them over.
+func (e *envoy) restart(now time.Duration) {
+	e.timeSum, e.timeCount = 0, 0
+	e.counters = EnvoyCounters{Active: e.counters.Active, Connections: e.counters.Connections, Started: now}
+}
+
+// smallBins are the values of the first bins, for speed.
+var smallBins = func() (bins [4096]float64) {
+	for ms := range bins {
+		bins[ms] = bin(int64(ms))
+	}
+	return bins
+}()
+
+// binned is what a time in whole milliseconds adds to the sum of Envoy's
+// histogram: the middle of its bin.
+func binned(ms int64) float64 {
+	if ms < int64(len(smallBins)) {
+		return smallBins[ms]
+	}
+	return bin(ms)
+}
+
+// bin is the middle of the bin of a value: bins have two significant digits, and
+// the middle is that of libcircllhist, which Envoy uses.
+func bin(ms int64) float64 {
+	if ms <= 0 {
+		return 0
+	}
+	width := math.Pow(10, math.Floor(math.Log10(float64(ms)))-1)
+	bottom := math.Floor(float64(ms)/width+1e-9) * width
+	return bottom + width*bottom/(2*bottom+width)
+}

@@ -1,0 +1,121 @@
+package fleet
+
+import "time"
+
+// none is no request.
+const none = int32(-1)
+
+type phase uint8
+
+const (
+	queueing phase = iota
+	executing
+	free
+)
+
+// request is a call on its way. Requests are kept in one slice and used again.
+type request struct {
+	sent    time.Duration // when the Envoy sent it on
+	queued  time.Duration // when the queue of its present model got it
+	started time.Duration // when its present batch started
+	service time.Duration // executed so far
+	number  uint64        // what its random times come from
+
+	next    int32 // in a queue, in a batch, or among the free ones
+	client  int32
+	replica int32
+	model   int32 // as it was called
+	step    int32 // of an ensemble
+	uses    int32 // how often this place has been used, so that a late giveUp finds another
+	envoy   int16
+	state   phase
+	given   bool // up: nobody waits for it
+}
+
+// take gives a request that is free.
+func (w *World) take() int32 {
+	id := w.free
+	if id == none {
+		w.requests = append(w.requests, request{})
+		return int32(len(w.requests) - 1)
+	}
+	w.free = w.requests[id].next
+	return id
+}
+
+func (w *World) release(id int32) {
+	q := &w.requests[id]
+	q.state, q.next, q.uses = free, w.free, q.uses+1
+	w.free = id
+}
+
+// send is a call of a client's, now, through an Envoy.
+func (w *World) send(id, model int32, through int16) {
+	c := &w.clients[id]
+	g := &w.groups[c.group]
+	e := &w.envoys[through]
+	c.busy = !g.config.open()
+	g.stats.Sent++
+	number := c.Uint64()
+	replica := e.pick(&c.random)
+	if replica < 0 {
+		e.counters.NoneHealthy++
+		g.stats.Refused++
+		w.goOn(id, true)
+		return
+	}
+	e.counters.Requests++
+	e.counters.Active++
+	e.change(replica, 1)
+	w.truth.inFlight.add(w.now, 1)
+	r := w.take()
+	q := &w.requests[r]
+	*q = request{sent: w.now, number: number, client: id, replica: replica, model: model, envoy: through, uses: q.uses}
+	if g.config.Timeout > 0 {
+		w.events.push(event{at: w.now + g.config.Timeout, kind: giveUp, a: r, b: q.uses})
+	}
+	w.enqueue(r)
+}
+
+// ended is the end of a request in Envoy's eyes.
+func (w *World) ended(q *request) {
+	e := &w.envoys[q.envoy]
+	e.counters.Active--
+	e.change(q.replica, -1)
+	w.truth.inFlight.add(w.now, -1)
+}
+
+// answer is the end of a request whose last model has executed it.
+func (w *World) answer(id int32) {
+	q := w.requests[id]
+	w.release(id)
+	if q.given {
+		w.exitIdle(q.replica)
+		return
+	}
+	w.ended(&q)
+	took := w.now - q.sent
+	w.envoys[q.envoy].record(took)
+	w.groups[w.clients[q.client].group].stats.record(took, q.service, w.now >= w.config.Settle)
+	w.exitIdle(q.replica)
+	w.goOn(q.client, false)
+}
+
+// fail ends a request that gets no answer. Envoy does not count its time.
+func (w *World) fail(id int32) {
+	q := &w.requests[id]
+	if q.given {
+		return
+	}
+	q.given = true
+	w.ended(q)
+	w.groups[w.clients[q.client].group].stats.Failed++
+	w.goOn(q.client, true)
+}
+
+// giveUp is the end of a client's patience. Triton executes the request all the same.
+func (w *World) giveUp(id, uses int32) {
+	if q := &w.requests[id]; q.state != free && q.uses == uses {
+		w.fail(id)
+	}
+}

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/promql"
+)
+
+// A known policy has a name of its own in scenarios.
+type known struct {
+	Name, About string
+	values      func() (map[string]any, error)
+}
+
+// knownPolicies are those that a scenario without policies compares.
+var knownPolicies = []known{
+	{"queue-latency", "the metric of SuperSONIC 0.3.1: time in the queue for each batch, held at 100 ms for each replica", queueLatency},
+	{"written-form", "the built-in metric with the number of replicas as of now", func() (map[string]any, error) {
+		return map[string]any{"serverLoadReplicas": string(promql.Instant)}, nil
+	}},
+	{"built-in", "the built-in metric as the scenario's values have it", func() (map[string]any, error) { return nil, nil }},
+	{"concurrency-target", "requests in flight over a target for each replica, as Knative has it", concurrencyTarget},
+}
+
+// queueLatency is what the chart did in 0.3.1.
+func queueLatency() (map[string]any, error) {
+	p := promql.ForRelease(Release, Namespace)
+	p.RateInterval = 30 * time.Second
+	q, err := promql.QueueLatency(p)
+	return map[string]any{
+		"serverLoadMetric":    q.String(),
+		"serverLoadThreshold": 100,
+		"keda":                map[string]any{"metricType": "Value"},
+	}, err
+}
+
+// concurrencyTarget takes the mean of a minute, Knative's stable window. Its
+// target is what the built-in threshold means for a replica that executes one
+// request at a time.
+func concurrencyTarget() (map[string]any, error) {
+	gauge := "sum(avg_over_time(envoy_cluster_upstream_rq_active{" + promql.ForRelease(Release, Namespace).Envoy.String() + "}[1m]))"
+	return map[string]any{"serverLoadMetric": gauge, "serverLoadThreshold": promql.DefaultScaling}, nil
+}
+
+// KnownPolicies are the policies that a scenario may name without values: each
+// name, and what it is.
+func KnownPolicies() [][2]string {
+	var all [][2]string
+	for _, k := range knownPolicies {
+		all = append(all, [2]string{k.Name, k.About})
+	}
+	return all
+}
+
+func knownPolicy(name string) (known, bool) {
+	i := slices.IndexFunc(knownPolicies, func(k known) bool { return k.Name == name })
+	if i < 0 {
+		return known{}, false
+	}
+	return knownPolicies[i], true
+}
+
+// policies are the scenario's, or all that are known.
+func (s *Scenario) policies() []Policy {
+	if len(s.Policies) > 0 {
+		return s.Policies
+	}
+	var all []Policy
+	for _, k := range knownPolicies {
+		all = append(all, Policy{Name: k.Name})
+	}
+	return all
+}
+
+// values are all that the chart gets for a policy: what the policy sets, over
+// what the scenario sets, over what a simulation needs.
+func (s *Scenario) values(p Policy) (map[string]any, error) {
+	vals := map[string]any{
+		"keda":       map[string]any{"enabled": true},
+		"prometheus": map[string]any{"enabled": true},
+	}
+	lay(vals, s.Values)
+	if k, ok := knownPolicy(p.Name); ok {
+		own, err := k.values()
+		if err != nil {
+			return nil, err
+		}
+		lay(vals, own)
+	}
+	lay(vals, p.Values)
+	return vals, nil
+}
+
+// lay lays values over others, as Helm does: objects are merged, all else is
+// replaced.
+func lay(under, over map[string]any) {
+	for key, value := range over {
+		object, ok := value.(map[string]any)
+		if !ok {
+			under[key] = value
+			continue
+		}
+		merged := map[string]any{}
+		if below, ok := under[key].(map[string]any); ok {
+			lay(merged, below)
+		}
+		lay(merged, object)
+		under[key] = merged
+	}
+}

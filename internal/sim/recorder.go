@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
+)
+
+// points is how many points of a course are kept.
+const points = 600
+
+// A Point is the state of a run at one time, or the mean since the point before.
+type Point struct {
+	At        time.Duration
+	Wanted    int     // replicas that are asked for
+	Ready     int     // replicas that are ready
+	Pods      int     // pods that hold a GPU, those that start and those that go too
+	InFlight  float64 // requests, mean
+	Executing float64 // requests, mean
+	Reading   float64 // what the metric read last
+	Took      float64 // mean time of the answers, seconds
+}
+
+// A Change is a new number of replicas.
+type Change struct {
+	At time.Duration
+	To int
+}
+
+// recorder keeps the course of a run.
+type recorder struct {
+	every, next time.Duration
+	settle      time.Duration
+	reading     float64
+	course      []Point
+	changes     []Change
+
+	last     fleet.Integrals
+	answers  fleet.Latency
+	settled  fleet.Integrals // at the time when the fleet should have settled
+	settling time.Duration   // that time, 0 before it
+}
+
+func newRecorder(duration, settle time.Duration) recorder {
+	every := max(duration/points, time.Second)
+	return recorder{every: every, next: every, settle: settle}
+}
+
+func (c *recorder) record(w *fleet.World) {
+	now, sums, f := w.Now(), w.Integrals(), w.Fleet()
+	var all fleet.Latency
+	for _, s := range w.Stats() {
+		all.N += s.All.N
+		all.Took += s.All.Took
+	}
+	p := Point{
+		At: now, Wanted: f.Wanted, Ready: f.Ready, Pods: f.Starting + f.Ready + f.Draining,
+		InFlight:  (sums.InFlight - c.last.InFlight) / c.every.Seconds(),
+		Executing: (sums.Executing - c.last.Executing) / c.every.Seconds(),
+		Reading:   c.reading,
+	}
+	if n := all.N - c.answers.N; n > 0 {
+		p.Took = (all.Took - c.answers.Took) / float64(n)
+	}
+	c.course = append(c.course, p)
+	c.last, c.answers.N, c.answers.Took = sums, all.N, all.Took
+	if c.settling == 0 && now >= c.settle {
+		c.settling, c.settled = now, sums
+	}
+	c.next += c.every
+}
+
+func (c *recorder) changed(at time.Duration, to int) {
+	c.changes = append(c.changes, Change{at, to})
+}

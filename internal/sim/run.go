@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fastmachinelearning/supersonic/internal/hpa"
+	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
+	"github.com/fastmachinelearning/supersonic/internal/sim/scrape"
+)
+
+// prometheusRestarts is the incident in which Prometheus loses its samples.
+const prometheusRestarts = "prometheus-restarts"
+
+var incidents = []string{fleet.EnvoyRestarts, fleet.TritonStalls, prometheusRestarts}
+
+// A run is one policy that sizes one fleet.
+type run struct {
+	config   *fleet.Config
+	models   []Model
+	settings *Settings
+	world    *fleet.World
+	end      time.Duration
+	batch    int // clients that get done; 0 where they do not
+
+	engine  *scrape.Engine
+	store   *scrape.Store
+	reads   func(metric string) bool
+	targets []*target
+	known   int // replicas that have a target, or had one
+	phase   *rand.Rand
+
+	scaler   *hpa.Scaler
+	restarts []time.Duration // of Prometheus, that are to come
+	outcome  *Outcome
+	recorder recorder
+}
+
+// Fixed runs a fleet of a fixed size, all of it ready at the start.
+func (s *Scenario) fixed(ctx context.Context, settings Settings, replicas int, seed uint64, progress func(float64)) (*Outcome, error) {
+	c := s.config(settings)
+	c.Replicas = replicas
+	r := s.newRun(c, &settings, seed)
+	err := r.until(ctx, progress)
+	return r.finish(), err
+}
+
+// scaled runs a fleet that the settings' ScaledObject sizes.
+func (s *Scenario) scaled(ctx context.Context, settings Settings, seed uint64, progress func(float64)) (*Outcome, error) {
+	r := s.newRun(s.config(settings), &settings, seed)
+	reading, err := scrape.Reads(settings.Queries)
+	if err != nil {
+		return nil, err
+	}
+	r.reads = func(metric string) bool { return reading.All || reading.Name[metric] }
+	r.store = scrape.NewStore(reading.Back + settings.Scrape)
+	r.engine = scrape.NewEngine()
+	if r.scaler, err = hpa.New(settings.Scaler); err != nil {
+		return nil, err
+	}
+	r.phase = rand.New(rand.NewPCG(seed, 1))
+	for i := range max(1, s.Envoys) {
+		r.watch(newEnvoyTarget(r.store, r.reads, i))
+	}
+	for _, it := range s.Incidents {
+		if it.What == prometheusRestarts {
+			r.restarts = append(r.restarts, it.At)
+		}
+	}
+	err = r.until(ctx, progress)
+	return r.finish(), err
+}
+
+func (s *Scenario) newRun(c *fleet.Config, settings *Settings, seed uint64) *run {
+	r := &run{config: c, models: s.Models, settings: settings, world: fleet.New(c, seed), end: s.Duration, outcome: &Outcome{Seed: seed}}
+	if s.batch() {
+		r.batch = s.clients()
+	}
+	r.recorder = newRecorder(s.Duration, s.Settle)
+	return r
+}
+
+// watch gives a target its phase in the scrape interval, which Prometheus takes
+// from a hash of its labels.
+func (r *run) watch(t *target) {
+	interval := r.settings.Scrape
+	now := r.world.Now()
+	phase := time.Duration(r.phase.Int64N(int64(interval)))
+	t.next = now - now%interval + phase
+	if t.next < now {
+		t.next += interval
+	}
+	r.targets = append(r.targets, t)
+}
+
+// until runs the whole, or until the context is done.
+func (r *run) until(ctx context.Context, progress func(float64)) error {
+	var sync, poll time.Duration = never, never
+	if r.scaler != nil {
+		sync = time.Duration(r.phase.Int64N(int64(hpa.SyncPeriod)))
+		poll = time.Duration(r.phase.Int64N(int64(r.settings.Scaler.PollingInterval)))
+	}
+	for r.world.Now() < r.end && !r.done() {
+		if err := ctx.Err(); err != nil {
+			return nil // What is known so far is the result.
+		}
+		t := r.next()
+		next := min(sync, poll, r.recorder.next, r.end)
+		if t != nil {
+			next = min(next, t.next)
+		}
+		r.world.Run(next)
+		if t != nil && t.next == next {
+			r.scrape(t)
+		}
+		if next == r.recorder.next {
+			r.recorder.record(r.world)
+			progress(next.Seconds() / r.end.Seconds())
+		}
+		var err error
+		switch next {
+		case sync:
+			err = r.sync(ctx)
+			sync += hpa.SyncPeriod
+		case poll:
+			err = r.poll(ctx)
+			poll += r.settings.Scaler.PollingInterval
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// never is after every run.
+const never = time.Duration(1<<63 - 1)
+
+// done says whether every client of a batch is done.
+func (r *run) done() bool {
+	if r.batch == 0 {
+		return false
+	}
+	done := 0
+	for _, s := range r.world.Stats() {
+		done += s.Done
+	}
+	return done == r.batch
+}
+
+// next is the target that is scraped next, nil where nothing is scraped.
+func (r *run) next() *target {
+	if r.scaler == nil {
+		return nil
+	}
+	for ; r.known < r.world.Created(); r.known++ {
+		r.watch(newReplicaTarget(r.store, r.reads, r.known, r.models))
+	}
+	first := r.targets[0]
+	for _, t := range r.targets[1:] {
+		if t.next < first.next {
+			first = t
+		}
+	}
+	return first
+}
+
+// scrape reads a target, or drops it where its pod is gone.
+func (r *run) scrape(t *target) {
+	now := r.world.Now()
+	t.next += r.settings.Scrape
+	if t.replica >= 0 && r.world.Gone(t.replica) {
+		t.end(now)
+		for i := range r.targets {
+			if r.targets[i] == t {
+				r.targets = append(r.targets[:i], r.targets[i+1:]...)
+				break
+			}
+		}
+		r.store.Drop(now)
+		return
+	}
+	if t.envoy >= 0 || r.world.Exporting(t.replica) {
+		t.scrape(r.world, len(r.config.Models))
+	}
+}
+
+// answers asks Prometheus for each trigger.
+func (r *run) answers(ctx context.Context) ([]hpa.Answer, error) {
+	now := r.world.Now()
+	for len(r.restarts) > 0 && r.restarts[0] <= now {
+		r.store.Forget()
+		r.restarts = r.restarts[1:]
+	}
+	answers := make([]hpa.Answer, len(r.settings.Queries))
+	for i, q := range r.settings.Queries {
+		values, err := r.engine.Values(context.WithoutCancel(ctx), r.store, q, now)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("query %s: %w", q, err)
+		case len(values) == 0:
+			answers[i].Empty = true
+		case len(values) > 1:
+			answers[i].Err = fmt.Errorf("the query answered with %d series", len(values))
+		default:
+			answers[i].Value = values[0]
+		}
+	}
+	r.outcome.note(answers)
+	return answers, nil
+}
+
+func (r *run) fleet() hpa.Fleet {
+	f := r.world.Fleet()
+	return hpa.Fleet{
+		Spec:        int32(f.Wanted),
+		Status:      int32(f.Pods()),
+		Ready:       int32(f.Ready + f.Draining),
+		Terminating: int32(f.Draining),
+	}
+}
+
+func (r *run) sync(ctx context.Context) error {
+	answers, err := r.answers(ctx)
+	if err != nil {
+		return err
+	}
+	d := r.scaler.Sync(r.world.Now(), answers, r.fleet())
+	if len(d.Metrics) > 0 && d.Metrics[0].Err == nil {
+		r.recorder.reading = float64(d.Metrics[0].Value) / 1000
+	}
+	r.scale(d.Replicas)
+	return nil
+}
+
+func (r *run) poll(ctx context.Context) error {
+	answers := make([]hpa.Answer, len(r.settings.Queries))
+	if r.scaler.Asks() {
+		var err error
+		if answers, err = r.answers(ctx); err != nil {
+			return err
+		}
+	}
+	r.scale(r.scaler.Poll(r.world.Now(), answers, r.fleet()))
+	return nil
+}
+
+func (r *run) scale(to int32) {
+	if int(to) == r.world.Fleet().Wanted {
+		return
+	}
+	r.world.Scale(int(to))
+	r.recorder.changed(r.world.Now(), int(to))
+}

@@ -77,7 +77,8 @@ const writtenForm = `sum(rate(envoy_cluster_upstream_rq_time_sum{envoy_cluster_n
   1
 )`
 
-// BenchmarkNeededReplicas answers from 10,000 Triton series: 100 pods of 50 models.
+// BenchmarkNeededReplicas answers from 10,000 series of Triton's durations, of 50
+// models on each of 100 pods, and the counts of their requests.
 func BenchmarkNeededReplicas(b *testing.B) {
 	var load strings.Builder
 	load.WriteString("load 15s\n")
@@ -93,6 +94,7 @@ func BenchmarkNeededReplicas(b *testing.B) {
 		labels := fmt.Sprintf(`model="model-%d", version="1", pod="triton-%d"`, i%50, i/50)
 		line("nv_inference_request_duration_us", labels, "0+2000000x20")
 		line("nv_inference_queue_duration_us", labels, "0+1000000x20")
+		line("nv_inference_request_success", labels, "0+20x20")
 	}
 	series, eng := promqltest.LoadedStorage(b, load.String()), newEngine(b)
 	ask := func(query string) {

@@ -62,12 +62,12 @@ func Queries() []Named {
 }
 
 // Terms are the expressions that the queries are composed of, each one part of
-// those after it. They promise less than a query: where nothing is scraped a term
-// may be empty, or answer although Envoy is gone.
+// those after it. They promise less than a query: a term may answer although Envoy
+// is gone.
 func Terms() []Named {
 	return []Named{
 		{
-			Name: "completed", Unit: "requests", Summary: "L by the time of completed requests; empty where there were none",
+			Name: "completed", Unit: "requests", Summary: "L by the time of completed requests; empty where it is missing",
 			Build: func(p Params) (Query, error) { return compile(p, p.completed()) },
 		},
 		{
@@ -75,11 +75,11 @@ func Terms() []Named {
 			Build: func(p Params) (Query, error) { return compile(p, p.active()) },
 		},
 		{
-			Name: "in-flight", Unit: "requests", Summary: "L, requests in flight; 0 where Envoy has completed none yet",
+			Name: "in-flight", Unit: "requests", Summary: "L, requests in flight; empty where it is not known",
 			Build: func(p Params) (Query, error) { return compile(p, p.inFlight()) },
 		},
 		{
-			Name: "serving", Unit: "requests", Summary: "S, requests that Triton executes; empty where it is not scraped",
+			Name: "serving", Unit: "requests", Summary: "S, requests that Triton executes; empty where it is not known",
 			Build: func(p Params) (Query, error) { return compile(p, p.serving()) },
 		},
 		{

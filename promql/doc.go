@@ -28,10 +28,16 @@
 //
 // # The answer
 //
-// Every query but [QueueLatency] answers with one series that has no labels,
-// finite and at least 0, whenever Envoy is scraped. It answers with nothing if
-// and only if Envoy's membership_healthy has no current sample: then nothing is
-// known, which is not zero.
+// Every query but [QueueLatency] and [TritonSeries] answers with one series that
+// has no labels, finite and at least 0, whenever Envoy is scraped. It answers with
+// nothing where the answer is not known, which is not zero:
+//
+//   - Envoy's membership_healthy has no current sample;
+//   - Triton answered requests in the window, and Envoy's request time is missing;
+//   - Triton counted requests in the window, and their durations are missing.
+//
+// The last two concern the queries that read the time in question. Envoy's request
+// time is read from a classic or from a native histogram.
 //
 // # Use
 //

@@ -17,15 +17,39 @@ func ExampleNeededReplicas() {
 	fmt.Println(q.Pretty())
 	// Output:
 	// (
-	//         sum(
-	//           rate(
-	//             envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//           )
+	//         (
+	//             sum(
+	//               rate(
+	//                 envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//               )
+	//             )
+	//           or
+	//             sum(
+	//               histogram_sum(
+	//                 rate(
+	//                   envoy_cluster_upstream_rq_time{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//                 )
+	//               )
+	//             )
 	//         )
 	//       /
 	//         1000
 	//     or
-	//       vector(0)
+	//         vector(0)
+	//       unless
+	//         (
+	//             count(
+	//                 increase(
+	//                   envoy_cluster_upstream_rq_xx{envoy_cluster_name="triton_grpc_service",envoy_response_code_class="2",namespace="cms",release="sonic"}[1m]
+	//                 )
+	//               >
+	//                 0
+	//             )
+	//           unless
+	//             count(
+	//               envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
+	//             )
+	//         )
 	//   )
 	// /
 	//   clamp_min(
@@ -38,7 +62,9 @@ func ExampleNeededReplicas() {
 	//           /
 	//             1000000
 	//         or
-	//           vector(0)
+	//             vector(0)
+	//           unless
+	//             count(increase(nv_inference_request_success{namespace="cms",release="sonic"}[1m]) > 0)
 	//       )
 	//     /
 	//       clamp_min(
@@ -66,15 +92,39 @@ func ExampleOccupancyRatio() {
 	fmt.Println(q.Pretty())
 	// Output:
 	// (
-	//           sum(
-	//             rate(
-	//               envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//             )
+	//           (
+	//               sum(
+	//                 rate(
+	//                   envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//                 )
+	//               )
+	//             or
+	//               sum(
+	//                 histogram_sum(
+	//                   rate(
+	//                     envoy_cluster_upstream_rq_time{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//                   )
+	//                 )
+	//               )
 	//           )
 	//         /
 	//           1000
 	//       or
-	//         vector(0)
+	//           vector(0)
+	//         unless
+	//           (
+	//               count(
+	//                   increase(
+	//                     envoy_cluster_upstream_rq_xx{envoy_cluster_name="triton_grpc_service",envoy_response_code_class="2",namespace="cms",release="sonic"}[1m]
+	//                   )
+	//                 >
+	//                   0
+	//               )
+	//             unless
+	//               count(
+	//                 envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
+	//               )
+	//           )
 	//     )
 	//   /
 	//     clamp_min(
@@ -87,7 +137,9 @@ func ExampleOccupancyRatio() {
 	//             /
 	//               1000000
 	//           or
-	//             vector(0)
+	//               vector(0)
+	//             unless
+	//               count(increase(nv_inference_request_success{namespace="cms",release="sonic"}[1m]) > 0)
 	//         )
 	//       /
 	//         clamp_min(
@@ -134,7 +186,11 @@ func ExampleForRelease() {
 	//       /
 	//         1000000
 	//     or
-	//       vector(0),
+	//         vector(0)
+	//       unless
+	//         count(
+	//           increase(nv_inference_request_success{cluster=~"west|east",job="triton",model!="pipeline"}[2m]) > 0
+	//         ),
 	//     0
 	//   )
 	// and

@@ -10,13 +10,14 @@ import (
 // precedence of the operators in use; a higher one binds tighter. All are left
 // associative.
 var precedence = map[parser.ItemType]int{
-	parser.LOR:  1,
-	parser.LAND: 2,
-	parser.GTR:  3,
-	parser.ADD:  4,
-	parser.SUB:  4,
-	parser.MUL:  5,
-	parser.DIV:  5,
+	parser.LOR:     1,
+	parser.LAND:    2,
+	parser.LUNLESS: 2,
+	parser.GTR:     3,
+	parser.ADD:     4,
+	parser.SUB:     4,
+	parser.MUL:     5,
+	parser.DIV:     5,
 }
 
 // binary puts parentheses around an operand that binds looser than its place
@@ -59,11 +60,16 @@ func or(a, b parser.Expr) parser.Expr { return binary(parser.LOR, a, b) }
 // and is a where b has a series, and nothing elsewhere.
 func and(a, b parser.Expr) parser.Expr { return binary(parser.LAND, a, b) }
 
+// unless is a where b has no series, and nothing elsewhere.
+func unless(a, b parser.Expr) parser.Expr { return binary(parser.LUNLESS, a, b) }
+
 // larger is the larger of two vectors of one series without labels; b where a
 // has none, and nothing where b has none.
 func larger(a, b parser.Expr) parser.Expr { return or(binary(parser.GTR, a, b), b) }
 
-func orZero(e parser.Expr) parser.Expr { return or(e, call("vector", number(0))) }
+func zero() parser.Expr { return call("vector", number(0)) }
+
+func orZero(e parser.Expr) parser.Expr { return or(e, zero()) }
 
 func number(v float64) parser.Expr { return &parser.NumberLiteral{Val: v} }
 
@@ -78,14 +84,16 @@ func sum(e parser.Expr) parser.Expr   { return &parser.AggregateExpr{Op: parser.
 func count(e parser.Expr) parser.Expr { return &parser.AggregateExpr{Op: parser.COUNT, Expr: e} }
 func maxOf(e parser.Expr) parser.Expr { return &parser.AggregateExpr{Op: parser.MAX, Expr: e} }
 
-func rate(e parser.Expr, over time.Duration) parser.Expr {
-	return call("rate", &parser.MatrixSelector{VectorSelector: e, Range: over})
+func over(e parser.Expr, interval time.Duration) parser.Expr {
+	return &parser.MatrixSelector{VectorSelector: e, Range: interval}
 }
+
+func rate(e parser.Expr, interval time.Duration) parser.Expr { return call("rate", over(e, interval)) }
 
 // mean is the mean over the range of each series that has a sample now: a range
 // alone goes on answering after its series has gone stale.
-func mean(e parser.Expr, over time.Duration) parser.Expr {
-	return and(call("avg_over_time", &parser.MatrixSelector{VectorSelector: e, Range: over}), e)
+func mean(e parser.Expr, interval time.Duration) parser.Expr {
+	return and(call("avg_over_time", over(e, interval)), e)
 }
 
 func series(name string, s Selector) parser.Expr {

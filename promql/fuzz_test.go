@@ -58,7 +58,7 @@ func withoutMatchers(t *testing.T, query string) string {
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		if s, ok := n.(*parser.VectorSelector); ok {
 			s.LabelMatchers = slices.DeleteFunc(s.LabelMatchers, func(m *labels.Matcher) bool {
-				return m.Name != "__name__" && m.Name != "envoy_cluster_name"
+				return m.Name != "__name__" && m.Name != "envoy_cluster_name" && m.Name != "envoy_response_code_class"
 			})
 		}
 		return nil

@@ -163,7 +163,7 @@ func mutations(t *testing.T) []mutation {
 var relatives = map[string][]string{
 	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, ">": {"<"}, "or": {"and"}, "and": {"or"},
 	"sum": {"max", "avg"}, "max": {"sum", "min"},
-	"rate": {"increase", "irate"}, "avg_over_time": {"max_over_time", "min_over_time", "last_over_time"},
+	"rate": {"increase", "irate"}, "increase": {"irate"}, "unless": {"and", "or"}, "count": {"absent"}, "avg_over_time": {"max_over_time", "min_over_time", "last_over_time"},
 	"clamp_min": {"clamp_max"},
 }
 
@@ -193,7 +193,7 @@ func partMutations(n parser.Node) []mutation {
 func binaryMutations(n *parser.BinaryExpr) []string {
 	becomes := []string{fmt.Sprintf("(%s)", n.LHS)}
 	if number, ok := n.RHS.(*parser.NumberLiteral); ok {
-		becomes = append(becomes, fmt.Sprintf("(%s %s %g)", n.LHS, n.Op, 10*number.Val))
+		becomes = append(becomes, fmt.Sprintf("(%s %s %g)", n.LHS, n.Op, 1000+10*number.Val))
 	} else {
 		becomes = append(becomes, fmt.Sprintf("(%s)", n.RHS))
 	}

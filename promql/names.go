@@ -5,6 +5,13 @@ const (
 	// requestTimeSum is a counter of milliseconds from the arrival of a whole
 	// request to the end of its response.
 	requestTimeSum = "envoy_cluster_upstream_rq_time_sum"
+	// requestTime is the same as a native histogram, which Prometheus stores in
+	// place of the classic one where it is told to convert them.
+	requestTime = "envoy_cluster_upstream_rq_time"
+	// responses is a counter of responses by the class of their status. A response
+	// of Triton has class 2, with any gRPC status; what Envoy answers itself in its
+	// place (no healthy upstream, timeout, reset) has class 5.
+	responses = "envoy_cluster_upstream_rq_xx"
 	// requestsActive is a gauge of requests that wait for the end of a response.
 	requestsActive = "envoy_cluster_upstream_rq_active"
 	// membershipHealthy is a gauge of endpoints that Envoy routes to. It exists
@@ -21,6 +28,8 @@ const (
 	// successful requests only; the first contains the second.
 	requestDuration = "nv_inference_request_duration_us"
 	queueDuration   = "nv_inference_queue_duration_us"
+	// successes is a counter of the requests that the durations are of.
+	successes = "nv_inference_request_success"
 	// executions is a counter of batches.
 	executions = "nv_inference_exec_count"
 )
@@ -29,6 +38,7 @@ const (
 	metricNameLabel = "__name__"
 
 	clusterLabel = "envoy_cluster_name"
+	classLabel   = "envoy_response_code_class"
 	modelLabel   = "model"
 
 	// tritonCluster is the chart's Envoy cluster that carries inference calls.

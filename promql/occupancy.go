@@ -20,33 +20,46 @@ func (p Params) needed() parser.Expr { return div(p.inFlight(), p.concurrency())
 // concurrency is κ, the requests that one replica serves at once: S / R', and at
 // least the one that a replica can always serve.
 func (p Params) concurrency() parser.Expr {
-	return atLeast(div(orZero(p.serving()), p.replicas()), 1)
+	return atLeast(div(p.serving(), p.replicas()), 1)
 }
 
 // replicas is R', the healthy replicas, and at least the one that the first
 // request needs.
 func (p Params) replicas() parser.Expr { return atLeast(p.healthy(), 1) }
 
-// inFlight is L; zero where Envoy has completed nothing yet.
+// inFlight is L; empty where it is not known.
 func (p Params) inFlight() parser.Expr {
 	if p.InFlight == Completed {
-		return orZero(p.completed())
+		return p.completed()
 	}
-	return larger(p.completed(), orZero(p.active()))
+	return larger(p.active(), p.completed())
 }
 
-// completed is L by the time of the requests that ended; empty where none has.
+// completed is L by the time of the requests that ended, from a classic or a
+// native histogram: zero where none has, and empty where some have and their time
+// is missing.
 func (p Params) completed() parser.Expr {
-	return div(sum(rate(p.envoy(requestTimeSum), p.RateInterval)), number(millisecondsPerSecond))
+	classic := sum(rate(p.envoy(requestTimeSum), p.RateInterval))
+	native := sum(call("histogram_sum", rate(p.envoy(requestTime), p.RateInterval)))
+	return or(div(or(classic, native), number(millisecondsPerSecond)), unless(zero(), p.untimed()))
 }
 
-// active is L by the gauge of requests that have not ended.
+// untimed has a series where responses came in the window and their time does not
+// exist. The time of the first response appears with Envoy's next flush.
+func (p Params) untimed() parser.Expr {
+	came := series(responses, p.Envoy.With(clusterLabel, tritonCluster).With(classLabel, "2"))
+	return unless(p.grew(came), count(p.envoy(requestTimeSum)))
+}
+
+// active is L by the gauge of requests that have not ended; empty where no Envoy
+// is scraped.
 func (p Params) active() parser.Expr { return sum(mean(p.envoy(requestsActive), p.RateInterval)) }
 
-// serving is S; empty where no Triton is scraped.
+// serving is S: zero where no Triton is scraped or none has served a request, and
+// empty where requests were counted and the time of them is missing.
 func (p Params) serving() parser.Expr {
 	executing := sub(sum(rate(p.triton(requestDuration), p.RateInterval)), sum(rate(p.triton(queueDuration), p.RateInterval)))
-	return div(executing, number(microsecondsPerSecond))
+	return or(div(executing, number(microsecondsPerSecond)), unless(zero(), p.grew(p.triton(successes))))
 }
 
 // healthy is the largest number that an Envoy reports, since all report the
@@ -57,6 +70,11 @@ func (p Params) healthy() parser.Expr {
 		return maxOf(members)
 	}
 	return maxOf(mean(members, p.RateInterval))
+}
+
+// grew has a series where a counter grew in the window.
+func (p Params) grew(counter parser.Expr) parser.Expr {
+	return count(binary(parser.GTR, call("increase", over(counter, p.RateInterval)), number(0)))
 }
 
 func (p Params) envoy(name string) parser.Expr {

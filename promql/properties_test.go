@@ -81,17 +81,18 @@ func inMode(release string, mode promql.Params) promql.Params {
 }
 
 // TestKnownWhileEnvoyIsScraped takes away, ends and shortens series at random: every
-// answer is one number while a membership sample is current, and nothing otherwise.
+// answer is one number while a membership sample is current and no request was counted
+// without its time, and nothing otherwise.
 func TestKnownWhileEnvoyIsScraped(t *testing.T) {
 	rng := random(t)
 	var f fleets
-	known := map[string]bool{}
-	for i := range 150 {
+	releases := map[string]gaps{}
+	for i := range 300 {
 		release := fmt.Sprint("r", i)
-		known[release] = f.withGaps(rng, release)
+		releases[release] = f.withGaps(rng, release)
 	}
 	series, eng := f.store(t), newEngine(t)
-	for release, want := range known {
+	for release, g := range releases {
 		for _, mode := range modes {
 			for name, query := range queries {
 				if name == "QUEUE_LATENCY" || name == "TRITON_SERIES" {
@@ -101,43 +102,75 @@ func TestKnownWhileEnvoyIsScraped(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if value, got := asked(t, eng, series, q); got != want {
-					t.Errorf("%s of %s, %v: known %v (%g), want %v", name, release, mode, got, value, want)
+				if value, got := asked(t, eng, series, q); got != g.known(name) {
+					t.Errorf("%s of %s, %v: known %v (%g), want %v", name, release, mode, got, value, g.known(name))
 				}
 			}
 		}
 	}
 }
 
-// withGaps says whether the membership has a current sample.
-func (f *fleets) withGaps(rng *rand.Rand, release string) (known bool) {
-	gap := func(name, labels string, growth int) (current bool) {
+// gaps are what the series of a release have left, by metric.
+type gaps map[string]*struct{ current, rate, grew bool }
+
+// known says whether a query has an answer.
+func (g gaps) known(query string) bool {
+	requestTime := g["envoy_cluster_upstream_rq_time_sum"]
+	inFlight := requestTime.rate || requestTime.current || !g["envoy_cluster_upstream_rq_xx"].grew
+	durations := g["nv_inference_request_duration_us"].rate && g["nv_inference_queue_duration_us"].rate
+	serving := durations || !g["nv_inference_request_success"].grew
+	scraped := g["envoy_cluster_membership_healthy"].current
+	switch query {
+	case "IN_FLIGHT":
+		return scraped && inFlight
+	case "SERVING":
+		return scraped && serving
+	case "REPLICAS", "WAKE_UP":
+		return scraped
+	}
+	return scraped && inFlight && serving
+}
+
+// withGaps loads the series of a release, each whole, short, ended or not at all.
+func (f *fleets) withGaps(rng *rand.Rand, release string) gaps {
+	g := gaps{}
+	add := func(name, labels string, growth int) {
+		if g[name] == nil {
+			g[name] = &struct{ current, rate, grew bool }{}
+		}
+		if labels == "" {
+			return
+		}
+		m := g[name]
 		switch rng.IntN(4) {
 		case 0: // absent
-			return false
 		case 1: // ended a scrape ago
 			f.series(name, release, labels, fmt.Sprintf("%d+%dx28 stale", rng.IntN(9), growth))
-			return false
+			m.rate, m.grew = true, m.grew || growth > 0
 		case 2: // one sample
 			f.series(name, release, labels, fmt.Sprintf("_x30 %d", rng.IntN(9)))
+			m.current = true
 		default:
 			f.series(name, release, labels, fmt.Sprintf("%d+%dx30", rng.IntN(9), growth))
+			m.current, m.rate, m.grew = true, true, m.grew || growth > 0
 		}
-		return true
 	}
-	for pod := range rng.IntN(3) {
-		labels := fmt.Sprintf(`envoy_cluster_name="triton_grpc_service", pod="envoy-%d"`, pod)
-		known = gap("envoy_cluster_membership_healthy", labels, rng.IntN(2)) || known
-		gap("envoy_cluster_upstream_rq_time_sum", labels, rng.IntN(500_000))
-		gap("envoy_cluster_upstream_rq_active", labels, rng.IntN(9))
-		gap("envoy_cluster_upstream_cx_none_healthy", labels, rng.IntN(9))
+	pods := func(n int, labels string, metrics map[string]int) {
+		for _, name := range slices.Sorted(maps.Keys(metrics)) {
+			add(name, "", 0)
+			for pod := range n {
+				add(name, fmt.Sprintf(labels, pod), rng.IntN(metrics[name]))
+			}
+		}
 	}
-	for pod := range rng.IntN(3) {
-		labels := fmt.Sprintf(`model="tagger", pod="triton-%d"`, pod)
-		gap("nv_inference_request_duration_us", labels, rng.IntN(500_000_000))
-		gap("nv_inference_queue_duration_us", labels, rng.IntN(500_000_000))
-	}
-	return known
+	pods(rng.IntN(3), `envoy_cluster_name="triton_grpc_service", envoy_response_code_class="2", pod="envoy-%d"`, map[string]int{
+		"envoy_cluster_membership_healthy": 2, "envoy_cluster_upstream_rq_time_sum": 500_000, "envoy_cluster_upstream_rq_active": 9,
+		"envoy_cluster_upstream_cx_none_healthy": 9, "envoy_cluster_upstream_rq_xx": 2,
+	})
+	pods(rng.IntN(3), `model="tagger", pod="triton-%d"`, map[string]int{
+		"nv_inference_request_duration_us": 500_000_000, "nv_inference_queue_duration_us": 500_000_000, "nv_inference_request_success": 2,
+	})
+	return g
 }
 
 // A steady load is the terms of the formula, steady through the window.

@@ -12,7 +12,7 @@ func InFlightRequests(p Params) (Query, error) {
 // all models but the excluded ones and all replicas. Source: Triton's request
 // and queue durations. Unit: requests.
 func ServingRequests(p Params) (Query, error) {
-	return compile(p, p.known(atLeast(orZero(p.serving()), 0)))
+	return compile(p, p.known(atLeast(p.serving(), 0)))
 }
 
 // TritonSeries counts what [ServingRequests] reads: one series for each model on

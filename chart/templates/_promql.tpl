@@ -9,7 +9,7 @@ braces), rateInterval, excludeModels (a list of names), and the modes
 {{- range .excludeModels }}model!={{ . | quote }},{{ end }}{{ .tritonSelector }}
 {{- end -}}
 {{- define "supersonic.promql.term.completed" -}}
-sum(rate(envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}])) / 1000
+(sum(rate(envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}])) or sum(histogram_sum(rate(envoy_cluster_upstream_rq_time{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}])))) / 1000 or vector(0) unless (count(increase(envoy_cluster_upstream_rq_xx{envoy_cluster_name="triton_grpc_service",envoy_response_code_class="2", {{- .envoySelector -}} }[{{ .rateInterval }}]) > 0) unless count(envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }))
 {{- end -}}
 {{- define "supersonic.promql.term.active" -}}
 sum(avg_over_time(envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]) and envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} })
@@ -17,28 +17,22 @@ sum(avg_over_time(envoy_cluster_upstream_rq_active{envoy_cluster_name="triton_gr
 {{- define "supersonic.promql.term.inFlight" -}}
 {{- if eq .inFlight "completed" -}}
 {{ template "supersonic.promql.term.completed" . }}
-or
-  vector(0)
 {{- else if eq .inFlight "larger" -}}
-{{ template "supersonic.promql.term.completed" . }}
+{{ template "supersonic.promql.term.active" . }}
   >
     (
-        {{ template "supersonic.promql.term.active" . }}
-      or
-        vector(0)
+      {{ template "supersonic.promql.term.completed" . }}
     )
 or
   (
-      {{ template "supersonic.promql.term.active" . }}
-    or
-      vector(0)
+    {{ template "supersonic.promql.term.completed" . }}
   )
 {{- else -}}
 {{- fail (printf "inFlight %s: no such mode" .inFlight) -}}
 {{- end -}}
 {{- end -}}
 {{- define "supersonic.promql.term.serving" -}}
-(sum(rate(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}])) - sum(rate(nv_inference_queue_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))) / 1000000
+(sum(rate(nv_inference_request_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}])) - sum(rate(nv_inference_queue_duration_us{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]))) / 1000000 or vector(0) unless count(increase(nv_inference_request_success{ {{- template "supersonic.promql.tritonMatchers" . -}} }[{{ .rateInterval }}]) > 0)
 {{- end -}}
 {{- define "supersonic.promql.term.healthyReplicas" -}}
 {{- if eq .replicas "windowed" -}}
@@ -52,9 +46,7 @@ max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service", {
 {{- define "supersonic.promql.term.concurrency" -}}
 clamp_min(
     (
-        {{ template "supersonic.promql.term.serving" . }}
-      or
-        vector(0)
+      {{ template "supersonic.promql.term.serving" . }}
     )
   /
     clamp_min(
@@ -65,11 +57,21 @@ clamp_min(
 )
 {{- end -}}
 {{- define "supersonic.promql.neededReplicas" -}}
+{{- if eq .inFlight "completed" -}}
+(
+    {{ template "supersonic.promql.term.completed" . }}
+  )
+/
+  {{ template "supersonic.promql.term.concurrency" . }}
+{{- else if eq .inFlight "larger" -}}
 (
     {{ template "supersonic.promql.term.inFlight" . }}
   )
 /
   {{ template "supersonic.promql.term.concurrency" . }}
+{{- else -}}
+{{- fail (printf "inFlight %s: no such mode" .inFlight) -}}
+{{- end -}}
 {{- end -}}
 {{- define "supersonic.promql.occupancyRatio" -}}
 {{ template "supersonic.promql.neededReplicas" . }}
@@ -80,17 +82,25 @@ clamp_min(
   )
 {{- end -}}
 {{- define "supersonic.promql.inFlight" -}}
+{{- if eq .inFlight "completed" -}}
+(
+    {{ template "supersonic.promql.term.completed" . }}
+  )
+and
+  {{ template "supersonic.promql.term.healthyReplicas" . }}
+{{- else if eq .inFlight "larger" -}}
 (
     {{ template "supersonic.promql.term.inFlight" . }}
   )
 and
   {{ template "supersonic.promql.term.healthyReplicas" . }}
+{{- else -}}
+{{- fail (printf "inFlight %s: no such mode" .inFlight) -}}
+{{- end -}}
 {{- end -}}
 {{- define "supersonic.promql.serving" -}}
 clamp_min(
-      {{ template "supersonic.promql.term.serving" . }}
-    or
-      vector(0),
+    {{ template "supersonic.promql.term.serving" . }},
     0
   )
 and

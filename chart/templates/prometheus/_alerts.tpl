@@ -64,6 +64,18 @@ text that Prometheus completes).
   "description" (printf "{{ printf `%%.3g` $value }} servers are healthy, and no model's request time is known%s. Look at Prometheus' targets for Triton's pods; a server started with counter_latencies=false, or one with no model loaded, reports none."
     (ternary ", so every request in flight counts as a replica" "" $builtIn))) }}
 {{- end }}
+{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestTimeMissing" "for" "2m" "severity" "critical"
+  "expr" (printf "supersonic:healthy_replicas{%s}\nunless\nsupersonic:in_flight_requests{%s}" $recorded $recorded)
+  "summary" (printf "Envoy's request time is missing: %s" (ternary "the load is unknown" "the requests in flight are unknown" $builtIn))
+  "description" (printf "Envoy answers requests and Prometheus has no envoy_cluster_upstream_rq_time_sum, nor a native histogram envoy_cluster_upstream_rq_time%s. Look at relabelling that drops histograms, and at stats_config of an Envoy configuration of your own."
+    (ternary ", so KEDA keeps the number of replicas and the gate follows its choice for an unknown load" "" $builtIn))) }}
+{{- if include "supersonic.scaling.durationsOn" . }}
+{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicDurationsMissing" "for" "2m" "severity" "critical"
+  "expr" (printf "supersonic:healthy_replicas{%s}\nunless\nsupersonic:serving_requests{%s}" $recorded $recorded)
+  "summary" (printf "Triton's durations are missing: %s" (ternary "the load is unknown" "the requests being served are unknown" $builtIn))
+  "description" (printf "Triton counts requests and Prometheus has no nv_inference_request_duration_us or no nv_inference_queue_duration_us for them%s. Look at relabelling that drops them, and at --metrics-config counter_latencies=false."
+    (ternary ", so KEDA keeps the number of replicas and the gate follows its choice for an unknown load" "" $builtIn))) }}
+{{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWindowTooShort" "for" "5m" "severity" "warning"
   "expr" (printf "max(count_over_time(up{%s}[%s])) < 4" $params.envoySelector $params.rateInterval)
   "summary" "The rate interval holds fewer than 4 scrapes"

@@ -105,7 +105,9 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 // An alert is rendered only where it can go quiet: where the release has what it reads, and where its advice is not taken yet.
 func TestAlertsFollowTheValues(t *testing.T) {
 	always := []string{"PodsUnschedulable", "RequestsFail"}
-	ofEnvoy := []string{"CallsFail", "EnvoyNotScraped", "TritonNotScraped", "WakingSlowly", "WindowTooShort"}
+	ofEnvoy := []string{
+		"CallsFail", "DurationsMissing", "EnvoyNotScraped", "RequestTimeMissing", "TritonNotScraped", "WakingSlowly", "WindowTooShort",
+	}
 	ofBuiltIn := []string{"DecoupledBackEnd", "RequestsTooShort"}
 	ofSize := []string{"FleetAtMaximum", "FleetTooSmall"}
 	ofGate := []string{"GateBlind", "GateRefusing"}
@@ -128,7 +130,7 @@ func TestAlertsFollowTheValues(t *testing.T) {
 		{
 			"no durations are counted",
 			prometheus + ownMetric + "triton: {args: [tritonserver, --metrics-config=counter_latencies=false]}",
-			[][]string{always, {"CallsFail", "EnvoyNotScraped", "WakingSlowly", "WindowTooShort"}},
+			[][]string{always, {"CallsFail", "EnvoyNotScraped", "RequestTimeMissing", "WakingSlowly", "WindowTooShort"}},
 		},
 	} {
 		want := slices.Concat(c.want...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,37 @@ func TestPrometheusScrapesRunningPodsOnceAndRecords(t *testing.T) {
 	if got := status(t, http.MethodPost, "http://"+s.addr+"/-/quit"); got != http.StatusForbidden {
 		t.Errorf("quit is answered with %d, want 403", got)
 	}
+}
+
+// TestNativeHistograms holds that a Prometheus which stores classic histograms as native ones reads the same load.
+func TestNativeHistograms(t *testing.T) {
+	begun := time.Now()
+	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		const of = `envoy_cluster_name="triton_grpc_service"`
+		ended := time.Since(begun).Milliseconds() / 125 // eight requests of a second each are in flight
+		fmt.Fprintf(w, "envoy_cluster_membership_healthy{%s} 2\n", of)
+		fmt.Fprintf(w, "# TYPE envoy_cluster_upstream_rq_xx counter\nenvoy_cluster_upstream_rq_xx{%s,envoy_response_code_class=\"2\"} %d\n", of, ended)
+		fmt.Fprintf(w, "# TYPE envoy_cluster_upstream_rq_time histogram\n")
+		for _, le := range []string{"1000", "2500", "+Inf"} {
+			fmt.Fprintf(w, "envoy_cluster_upstream_rq_time_bucket{%s,le=%q} %d\n", of, le, ended)
+		}
+		fmt.Fprintf(w, "envoy_cluster_upstream_rq_time_sum{%s} %d\nenvoy_cluster_upstream_rq_time_count{%s} %d\n", of, 1000*ended, of, ended)
+	}))
+	t.Cleanup(stub.Close)
+	s := start(t, embedded, []map[string]string{{
+		"address": stub.Listener.Addr().String(), "pod_name": "envoy-0", "pod_phase": "Running",
+		"pod_container_port_name": "stats", "namespace": "cms",
+	}})
+	s.edit(t, func(config map[string]any) {
+		config["global"].(map[string]any)["convert_classic_histograms_to_nhcb"] = true
+	})
+	envoy.Await(t, limit, "the classic histogram is gone", func() bool {
+		return s.value(t, "count(envoy_cluster_upstream_rq_time)") != "" && s.value(t, "count_over_time(envoy_cluster_upstream_rq_time_sum[5s])") == ""
+	})
+	envoy.Await(t, limit, "8 requests are in flight", func() bool {
+		needed, err := strconv.ParseFloat(s.value(t, `supersonic:needed_replicas{release="sonic",namespace="cms"}`), 64)
+		return err == nil && needed > 7 && needed < 9
+	})
 }
 
 func TestPrometheusReadsAChangedConfiguration(t *testing.T) {

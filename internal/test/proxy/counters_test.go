@@ -28,6 +28,7 @@ type observer struct {
 	storage *teststorage.TestStorage
 	engine  *engine.Engine
 	queries map[string]string
+	dropped string // a metric that Prometheus is told to drop
 }
 
 func observe(t testing.TB, p *Plane) *observer {
@@ -59,7 +60,7 @@ func (o *observer) scrape(t testing.TB, stale bool) {
 	}
 	appender := o.storage.Appender(t.Context())
 	for name, family := range families {
-		if strings.HasPrefix(name, "envoy_cluster_") {
+		if strings.HasPrefix(name, "envoy_cluster_") && name != o.dropped {
 			appendFamily(t, appender, family, at, stale)
 		}
 	}
@@ -198,6 +199,7 @@ func TestQueriesReadRealCounters(t *testing.T) {
 	// as far as Envoy's bins of durations tell.
 	full := [2]float64{clients * 0.85, clients * 1.15}
 	o.want(t, "under load", map[string][2]float64{"needed-replicas": full, "occupancy-ratio": full, "wake-up": none})
+	withoutTime(t, p)
 
 	cancel()
 	for range clients {
@@ -214,6 +216,20 @@ func TestQueriesReadRealCounters(t *testing.T) {
 			t.Errorf("Envoy is gone: %s is %v, want nothing", name, got)
 		}
 	}
+}
+
+// withoutTime reads an Envoy under load whose request time does not reach Prometheus.
+func withoutTime(t *testing.T, p *Plane) {
+	t.Helper()
+	o := observe(t, p)
+	o.dropped = "envoy_cluster_upstream_rq_time"
+	o.watch(t, settle, func() bool { _, known := o.ask(t, "needed-replicas"); return !known })
+	for _, name := range []string{"needed-replicas", "occupancy-ratio"} {
+		if got, known := o.ask(t, name); known {
+			t.Errorf("the request time is dropped: %s is %v, want nothing", name, got)
+		}
+	}
+	o.want(t, "the request time is dropped", map[string][2]float64{"wake-up": {0, 0}})
 }
 
 // Prometheus would not tell a value that never changed from one that is missing.

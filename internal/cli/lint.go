@@ -81,7 +81,7 @@ func (l *lintFlags) run(files []string, stdin io.Reader, out io.Writer) error {
 	}
 	l.inputs.Unique = true
 	var piped []byte
-	if slices.Contains(append(files, l.inputs.Files...), "-") {
+	if slices.Contains(slices.Concat(files, l.inputs.Files), "-") {
 		if piped, err = io.ReadAll(stdin); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -225,8 +224,5 @@ func (q *queryFlags) print(named promql.Named, s values.Scaling, query promql.Qu
 			answer.Unit = "that of serverLoadMetric"
 		}
 	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(answer)
+	return printJSON(answer, out)
 }

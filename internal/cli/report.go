@@ -46,7 +46,7 @@ func (rs reports) invalid() int {
 
 func (rs reports) print(output string, out io.Writer) error {
 	if output == "json" {
-		return rs.printJSON(out)
+		return printJSON(rs.files(), out)
 	}
 	var b strings.Builder
 	for _, r := range rs {
@@ -68,17 +68,20 @@ func (rs reports) print(output string, out io.Writer) error {
 	return err
 }
 
-// printJSON prints the names that programs read.
-func (rs reports) printJSON(out io.Writer) error {
-	type finding struct {
+// A finding and a file have the names that programs read.
+type (
+	finding struct {
 		Key  string `json:"key,omitempty"`
 		Text string `json:"text"`
 	}
-	type file struct {
+	file struct {
 		File   string    `json:"file"`
 		Faults []finding `json:"faults"`
 		Advice []finding `json:"advice"`
 	}
+)
+
+func (rs reports) files() []file {
 	list := func(es promql.FieldErrors) []finding {
 		found := []finding{}
 		for _, e := range es {
@@ -90,8 +93,13 @@ func (rs reports) printJSON(out io.Writer) error {
 	for _, r := range rs {
 		files = append(files, file{r.file, list(r.errors), list(r.advice)})
 	}
+	return files
+}
+
+// printJSON prints for programs, with < and > as they are in queries.
+func printJSON(v any, out io.Writer) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(files)
+	return enc.Encode(v)
 }

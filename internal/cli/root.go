@@ -80,7 +80,7 @@ a cluster, and checks values for it.`,
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(newQueryCmd(), newTemplateCmd(), newLintCmd(), newSimulateCmd(), newVersionCmd())
+	cmd.AddCommand(newQueryCmd(), newTemplateCmd(), newLintCmd(), newMigrateCmd(), newSimulateCmd(), newVersionCmd())
 	return cmd
 }
 

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fastmachinelearning/supersonic/internal/oldkeys"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// Docs are the pages that hold a table of the queries, from the repository's
-// folder, and what the table shows.
+// Docs are the pages that hold a table of the queries or of the keys of older charts,
+// from the repository's folder, and what the table shows.
 func Docs() map[string]func() string {
-	return map[string]func() string{"docs/command.md": commandTable, "docs/observing.md": recordTable}
+	return map[string]func() string{"docs/command.md": commandTable, "docs/observing.md": recordTable, "docs/migrating.md": oldKeysTable}
 }
 
 // Marks enclose the table in a page.
 const (
-	beginMark = "<!-- Written by scripts/genchart from promql.Queries. -->\n"
+	beginMark = "<!-- Written by scripts/genchart. -->\n"
 	endMark   = "<!-- End of the table. -->\n"
 )
 
@@ -44,6 +45,31 @@ func recordTable() string {
 	}
 	t.row("`supersonic:requests:rate`", "requests per second", "Requests that Envoy sends to Triton")
 	return t.String()
+}
+
+func oldKeysTable() string {
+	t := table{"key", "versions", "now"}
+	for _, r := range oldkeys.Rows {
+		t.row("`"+r.Key+"`", r.In, becameOf(r))
+	}
+	for _, r := range oldkeys.Sections {
+		t.row("any other key of the subchart `"+r.Key+"`", "0.2–0.3", r.Now)
+	}
+	return t.String()
+}
+
+func becameOf(r oldkeys.Row) string {
+	var words []string
+	if r.Dropped {
+		words = append(words, "dropped")
+	}
+	if len(r.To) > 0 {
+		words = append(words, "`"+strings.Join(r.To, "`, `")+"`")
+	}
+	if r.Now != "" {
+		words = append(words, r.Now)
+	}
+	return strings.Join(words, ": ")
 }
 
 // A table holds cells, three in a row.

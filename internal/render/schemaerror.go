@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/fastmachinelearning/supersonic/internal/oldkeys"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
@@ -155,21 +156,29 @@ func fieldError(path []string, what string) *promql.FieldError {
 	return &promql.FieldError{Field: keyName(path), Err: errors.New(what)}
 }
 
-// unknownKeys names each key that the chart does not know, and the one that was
-// probably meant, or else what the schema's comment says of unknown ones.
+// unknownKeys names each key that the chart does not know, with what took its place
+// if an older chart had it, or the key that was probably meant, or what is done in
+// place of the section's other keys, or what the schema's comment says.
 func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promql.FieldErrors {
 	part := s.at(e.SchemaURL)
 	known, _ := part["properties"].(map[string]any)
 	hint, _ := part["$comment"].(string)
 	var errs promql.FieldErrors
 	for _, key := range slices.Sorted(slices.Values(keys)) {
+		path := append(slices.Clone(e.InstanceLocation), key)
 		text := "unknown key"
-		if near := nearest(key, known); near != "" {
+		old, known031 := oldkeys.Hint(path)
+		switch near := nearest(key, known); {
+		case known031:
+			text += "; " + old
+		case near != "":
 			text += ", did you mean " + near + "?"
-		} else if hint != "" {
+		case old != "":
+			text += "; " + old
+		case hint != "":
 			text += "; " + hint
 		}
-		errs = append(errs, fieldError(append(slices.Clone(e.InstanceLocation), key), text))
+		errs = append(errs, fieldError(path, text))
 	}
 	return errs
 }

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fastmachinelearning/supersonic/internal/migrate"
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/promql"
+)
+
+type migrateFlags struct {
+	options migrate.Options
+	write   bool
+}
+
+func newMigrateCmd() *cobra.Command {
+	var flags migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate FILE...",
+		Short: "Turn values for SuperSONIC 0.1 to 0.3.1 into values for this chart",
+		Long: `Prints a values file for SuperSONIC 0.1 to 0.3.1 as this chart reads it. Comments,
+order and style stay, and so does every line that does not have to change. Each
+change is told on standard error, with its reason, and so is what is left to do by
+hand; what "helm get values" prints is read as well.
+
+Several files are layers of one release, a later one over an earlier one, and are
+migrated together, in place: they need -w.
+
+Exit code 1 says that something is left to do.`,
+		Example: `  supersonic migrate values.yaml > new-values.yaml
+  supersonic migrate -w base.yaml site.yaml
+  helm get values sonic -n cms | supersonic migrate --release sonic - > new-values.yaml
+  supersonic migrate --keep-scaling --release sonic values.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("name a values file")
+			}
+			if len(args) > 1 && !flags.write {
+				return usagef("takes one file, got %d; with -w it changes several in place", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return flags.run(cmd, files)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&flags.write, "write", "w", false, "write the result into the file, in place of standard output")
+	f.StringVar(&flags.options.Release, "release", "", "name of the release; empty means the one that the values name")
+	f.BoolVar(&flags.options.KeepScaling, "keep-scaling", false, "go on with the metric, the threshold and the pace of 0.3.1")
+	f.BoolVar(&flags.options.DropDefaults, "drop-defaults", false, "remove keys that say what 0.3.1 set by default")
+	return cmd
+}
+
+func (m *migrateFlags) run(cmd *cobra.Command, files []string) error {
+	var layers []migrate.Layer
+	for _, name := range files {
+		text, err := m.read(name, cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		layers = append(layers, migrate.Layer{Name: name, Text: text})
+	}
+	results, err := migrate.Files(layers, m.options)
+	if errors.Is(err, migrate.ErrNoRelease) {
+		return usagef("--keep-scaling needs --release: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	invalid, err := m.check(results)
+	if err != nil {
+		return err
+	}
+	for i, result := range results {
+		if err := m.put(cmd.OutOrStdout(), layers[i], result); err != nil {
+			return err
+		}
+	}
+	if left := tell(cmd.ErrOrStderr(), results, invalid); left > 0 {
+		return fmt.Errorf("%d left to do", left)
+	}
+	return nil
+}
+
+func (m *migrateFlags) read(name string, stdin io.Reader) ([]byte, error) {
+	if name == "-" {
+		if m.write {
+			return nil, usagef("-w can't write standard input")
+		}
+		return io.ReadAll(stdin)
+	}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such file", name)
+	}
+	return text, err
+}
+
+// check gives what keeps the migrated values from being used.
+func (m *migrateFlags) check(results []migrate.Result) (promql.FieldErrors, error) {
+	l := lintFlags{options: render.Options{Release: m.options.Release}}
+	c, err := loadFor("", l.names()[0])
+	if err != nil {
+		return nil, err
+	}
+	invalid, _, err := l.findings(c, render.User{Values: migrate.Merged(results)})
+	return invalid, err
+}
+
+// put writes a result where it was asked for.
+func (m *migrateFlags) put(out io.Writer, l migrate.Layer, r migrate.Result) error {
+	if !m.write {
+		_, err := out.Write(r.Text)
+		return err
+	}
+	if bytes.Equal(l.Text, r.Text) {
+		return nil
+	}
+	return replaceFile(r.Name, r.Text)
+}
+
+// replaceFile writes a file as a whole or not at all. A link stays one.
+func replaceFile(name string, text []byte) (err error) {
+	if name, err = filepath.EvalSymlinks(name); err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// tell says what was done and what is left to do, and counts the latter.
+func tell(out io.Writer, results []migrate.Result, invalid promql.FieldErrors) int {
+	left := 0
+	for _, r := range results {
+		if len(r.Changes)+len(r.Left) == 0 {
+			fmt.Fprintf(out, "%s: nothing to change\n", r.Name)
+		}
+		for _, n := range r.Changes {
+			fmt.Fprintf(out, "%s: %s\n", r.Name, n)
+		}
+		for _, n := range r.Left {
+			left++
+			fmt.Fprintf(out, "%s: left to do: %s\n", r.Name, n)
+		}
+	}
+	for _, f := range invalid {
+		left++
+		fmt.Fprintf(out, "left to do: %s\n", f)
+	}
+	return left
+}

@@ -1,0 +1,155 @@
+package migrate
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// followers name objects that the chart names itself now, after the release.
+func followers(_ *run, p *part) {
+	for _, f := range []struct{ key, suffix string }{
+		{"grafana.dashboardsConfigMaps.default", "-grafana-default-dashboard"},
+		{"prometheus.server.configMapOverrideName", "prometheus-config"},
+		{"prometheus.server.useExistingClusterRoleName", "-prometheus-role"},
+		{"prometheus.serviceAccounts.server.name", "-prometheus-sa"},
+	} {
+		if name, _ := lookUp(p.vals, split(f.key)).(string); strings.HasSuffix(name, f.suffix) {
+			p.take(f.key, "the chart names the object itself, after the release")
+		}
+	}
+	p.serviceOf02()
+}
+
+// serviceOf02 said what the Service is anyway.
+func (p *part) serviceOf02() {
+	service, isMap := lookUp(p.vals, split("grafana.service")).(map[string]any)
+	if !isMap {
+		return
+	}
+	for key, value := range service {
+		if !(key == "type" && value == "ClusterIP" || key == "port" && value == 80.0 || key == "targetPort" && value == 3000.0) {
+			return
+		}
+	}
+	p.take("grafana.service", "the Service of Grafana is a ClusterIP at port 80 anyway")
+}
+
+// admin is the login that everybody knew.
+func admin(_ *run, p *part) {
+	for _, key := range []string{"grafana.adminUser", "grafana.adminPassword"} {
+		switch value := lookUp(p.vals, split(key)); value {
+		case "admin":
+			p.take(key, "nobody logs in, or with the Secret that grafana.admin.existingSecret names")
+		case nil, "":
+		default:
+			p.left(key, "put the name and the password into a Secret, and name that in grafana.admin.existingSecret")
+		}
+	}
+	const role = `grafana."grafana.ini"."auth.anonymous".org_role`
+	if lookUp(p.vals, split(role)) == "Admin" {
+		p.write(role, "Viewer", "now Viewer: people who did not log in may look, and change nothing")
+	}
+}
+
+const dataSources = `grafana.datasources."datasources.yaml"`
+
+// sources are the data sources of Grafana, which the chart lists itself. Other
+// ones stay, and then all of them do.
+func sources(r *run, p *part) {
+	list, isList := lookUp(p.vals, split(dataSources+".datasources")).([]any)
+	if !isList || len(list) == 0 {
+		return
+	}
+	for _, item := range list {
+		source, _ := item.(map[string]any)
+		if !r.isOwnSource(source) {
+			return
+		}
+	}
+	p.take("grafana.datasources", "the chart lists its own Prometheus, or the one of prometheus.external, and its Tempo")
+}
+
+func (r *run) isOwnSource(source map[string]any) bool {
+	address, _ := source["url"].(string)
+	host := hostOfURL(address)
+	json, _ := source["jsonData"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(json)) {
+		if !slices.Contains([]string{"timeInterval", "tlsSkipVerify", "serviceMap", "nodeGraph"}, key) {
+			return false
+		}
+	}
+	switch source["type"] {
+	case "prometheus":
+		external, _ := r.get("prometheus.external.url").(string)
+		if r.get("prometheus.external.enabled") == true {
+			return external != "" && host == hostOfURL(external)
+		}
+		return r.isOwnHost(host, "-prometheus-server")
+	case "tempo":
+		return r.isOwnHost(host, "-tempo")
+	}
+	return false
+}
+
+// isOwnHost says whether a host is the Service of this release with this suffix.
+func (r *run) isOwnHost(host, suffix string) bool {
+	service, _, _ := strings.Cut(host, ".")
+	name, ok := strings.CutSuffix(service, suffix)
+	return ok && slices.Contains(r.instances(), name)
+}
+
+// hostOfURL is the host of an address, with or without a scheme.
+func hostOfURL(address string) string {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// instances are the names under which the values know their release: the one
+// that is told, and those that 0.3.1 refused to differ from it.
+func (r *run) instances() []string {
+	names := []string{"supersonic"}
+	for _, name := range []any{r.Release, r.get("nameOverride")} {
+		if text, _ := name.(string); text != "" {
+			names = append(names, text)
+		}
+	}
+	if r.Release != "" {
+		return names
+	}
+	for _, p := range r.parts {
+		for key, suffix := range map[string]string{
+			"grafana.dashboardsConfigMaps.default":   "-grafana-default-dashboard",
+			"prometheus.serviceAccounts.server.name": "-prometheus-sa",
+		} {
+			text, _ := lookUp(p.old, split(key)).(string)
+			if name, ok := strings.CutSuffix(text, suffix); ok && name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// exporters are addresses of this release's own parts.
+func exporters(r *run, p *part) {
+	const collector = "opentelemetry-collector.config.exporters."
+	for _, own := range []struct{ key, suffix string }{
+		{"tempo.tempo.metricsGenerator.remoteWriteUrl", "-prometheus-server"},
+		{collector + "otlp.endpoint", "-tempo"},
+		{collector + "otlphttp.endpoint", "-tempo"},
+		{collector + "prometheusremotewrite.endpoint", "-prometheus-server"},
+	} {
+		address, _ := lookUp(p.vals, split(own.key)).(string)
+		if address != "" && r.isOwnHost(hostOfURL(address), own.suffix) {
+			p.take(own.key, "the chart knows the addresses of its own parts")
+		}
+	}
+}

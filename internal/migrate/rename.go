@@ -1,0 +1,219 @@
+package migrate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fastmachinelearning/supersonic/internal/oldkeys"
+)
+
+// rename moves each key to where it is now, and drops those that are nowhere.
+func (p *part) rename() {
+	p.externalOf02()
+	for _, row := range oldkeys.Rows {
+		path := p.place(split(row.Key))
+		if !has(p.vals, path) {
+			continue
+		}
+		if rule, ok := ownWay[row.Key]; ok {
+			rule(p)
+			continue
+		}
+		switch {
+		case row.Dropped:
+			p.done(p.remove(path), row.Key, "removed: "+row.Now, "remove it")
+		case len(row.To) > 0:
+			p.moveTo(row.Key, path, row.To)
+		}
+	}
+}
+
+// place is where a key of the old file stands after its section moved.
+func (p *part) place(path []string) []string {
+	for n := len(path) - 1; n > 0; n-- {
+		if to, ok := p.moved[oldkeys.Join(path[:n])]; ok && !has(p.vals, path) {
+			return append(split(to), path[n:]...)
+		}
+	}
+	return path
+}
+
+// moveTo moves a key to others. What is set there already stays.
+func (p *part) moveTo(key string, path []string, to []string) {
+	var free [][]string
+	for _, t := range to {
+		if !has(p.vals, split(t)) {
+			free = append(free, split(t))
+		}
+	}
+	if len(to) == 1 && len(free) == 0 {
+		p.mergeInto(key, path, split(to[0]))
+		return
+	}
+	where := strings.Join(to, " and ")
+	if len(free) == 0 {
+		p.done(p.remove(path), key, "removed, since "+where+" are set", "remove it")
+		return
+	}
+	why := "as it is called now"
+	if len(to) > 1 {
+		why = "which have their own"
+	}
+	if p.done(p.move(path, free...), key, "moved to "+where+", "+why, "move it to "+where) && len(to) == 1 {
+		p.moved[key] = to[0]
+	}
+}
+
+// mergeInto moves what is in a section into another that is there already.
+func (p *part) mergeInto(key string, path, to []string) {
+	section, _ := lookUp(p.vals, path).(map[string]any)
+	_, isMap := lookUp(p.vals, to).(map[string]any)
+	if len(section) == 0 || !isMap {
+		p.done(p.remove(path), key, "removed, since "+oldkeys.Join(to)+" is set", "remove it")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(section)) {
+		inner := key + "." + name
+		now := []string{oldkeys.Join(append(slices.Clone(to), name))}
+		for _, r := range oldkeys.Rows {
+			if r.Key == inner && len(r.To) > 0 {
+				now = r.To
+			}
+		}
+		p.moveTo(inner, append(slices.Clone(path), name), now)
+	}
+	p.moved[key] = oldkeys.Join(to)
+}
+
+// isFirst tells values for 0.1 by keys that only it had.
+func isFirst(vals map[string]any) bool {
+	for _, key := range []string{
+		"prometheus.url", "prometheus.serverLoadMetric", "prometheus.serverLoadThreshold", "triton.modelRepository.cvmfsPvc",
+	} {
+		if has(vals, split(key)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownWay are keys that are not just moved.
+var ownWay = map[string]func(p *part){
+	"prometheus.url":                 urlOf01,
+	"ingress":                        ingressOf01,
+	"envoy.ingress.hosts":            func(p *part) { p.hostOf("envoy.ingress") },
+	"metricsCollector.ingress.hosts": func(p *part) { p.hostOf("metricsCollector.ingress") },
+	"triton.type":                    serverType,
+	"scaleFromZero.enabled":          func(p *part) { p.holdOf("scaleFromZero") },
+	"keda.scaleFromZero.enabled":     func(p *part) { p.holdOf("keda.scaleFromZero") },
+}
+
+// externalOf02 is a switch that is a section now.
+func (p *part) externalOf02() {
+	path := split("prometheus.external")
+	if on, isBool := lookUp(p.vals, path).(bool); isBool {
+		p.write("prometheus.external", map[string]any{"enabled": on}, "now an object, with the switch in enabled")
+	}
+}
+
+// urlOf01 is the address of a Prometheus that exists, which 0.1 always used.
+func urlOf01(p *part) {
+	url := lookUp(p.vals, []string{"prometheus", "url"})
+	p.moveTo("prometheus.url", []string{"prometheus", "url"}, []string{"prometheus.external.url"})
+	enabled := split("prometheus.external.enabled")
+	if url != "" && url != nil && !has(p.vals, enabled) && lookUp(p.vals, []string{"prometheus", "enabled"}) != true {
+		p.append("prometheus.external.enabled", true, "set to true, since a url alone named the Prometheus to use")
+	}
+}
+
+// ingressOf01 is the proxy's Ingress where the file knows of no other.
+func ingressOf01(p *part) {
+	path := []string{"ingress"}
+	section, _ := lookUp(p.vals, path).(map[string]any)
+	_, third := p.old["keda"]
+	if section["enabled"] == true && !third && !has(p.vals, split("envoy.ingress")) {
+		p.moveTo("ingress", path, []string{"envoy.ingress"})
+		return
+	}
+	p.done(p.remove(path), "ingress", "removed: it had no effect, the proxy's is envoy.ingress", "remove it")
+}
+
+// hostOf keeps the first of several hosts, of which the Ingress never had any.
+func (p *part) hostOf(section string) {
+	at, hostName := split(section+".hosts"), split(section+".hostName")
+	hosts, _ := lookUp(p.vals, at).([]any)
+	if host := lookUp(p.vals, hostName); len(hosts) == 0 || host != nil && host != "" {
+		p.done(p.remove(at), section+".hosts", "removed: only hostName had an effect", "remove it")
+		return
+	}
+	name, isText := hosts[0].(string)
+	if !isText {
+		p.left(section+".hosts", "must be written as hostName, with one host")
+		return
+	}
+	var err error
+	if has(p.vals, hostName) {
+		err = p.remove(hostName)
+	}
+	if err == nil {
+		err = p.setAs(at, "hostName", name)
+	}
+	p.done(err, section+".hosts", "now hostName: "+name+", since hosts had no effect", "set hostName")
+	for _, other := range hosts[1:] {
+		p.left(section+".hosts", "held "+flowText(other)+" too, and an Ingress of this chart has one host: make another Ingress for it")
+	}
+}
+
+// tlsOf is a list that named the hosts again.
+func (p *part) tlsOf(section string) {
+	at := split(section + ".tls")
+	list, isList := lookUp(p.vals, at).([]any)
+	if !isList {
+		return
+	}
+	secret := ""
+	for _, item := range list {
+		m, _ := item.(map[string]any)
+		if name, ok := m["secretName"].(string); ok && secret == "" {
+			secret = name
+		}
+	}
+	switch {
+	case secret == "":
+		p.done(p.remove(at), section+".tls", "removed: it had no effect, and TLS is on", "remove it")
+	case section == "envoy.ingress":
+		p.write(section+".tls", map[string]any{"secretName": secret}, "now an object, of which only secretName is needed")
+	}
+}
+
+// setAs gives a key another name and a value of one word.
+func (p *part) setAs(path []string, name string, value any) error {
+	g := *p.file
+	if err := g.set(path, value); err != nil {
+		return err
+	}
+	if err := g.rename(path, name); err != nil {
+		return err
+	}
+	*p.file = g
+	return nil
+}
+
+func serverType(p *part) {
+	if kind := lookUp(p.vals, []string{"triton", "type"}); kind != "triton" {
+		p.left("inferenceServer.type", "must be triton, the only server of this chart, got "+flowText(kind))
+		return
+	}
+	p.done(p.remove([]string{"triton", "type"}), "inferenceServer.type", "removed: Triton is the only server", "remove it")
+}
+
+// holdOf is what let the first calls of a fleet at zero replicas wait.
+func (p *part) holdOf(section string) {
+	path := split(section + ".enabled")
+	if lookUp(p.vals, path) != true {
+		p.take(section+".enabled", "keda.minReplicaCount says whether the fleet may be at 0")
+		return
+	}
+	p.moveTo(section+".enabled", path, []string{"envoy.hold.enabled"})
+}

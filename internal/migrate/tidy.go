@@ -1,0 +1,85 @@
+package migrate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	helmyaml "sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/oldkeys"
+)
+
+// tidy puts right what 0.1 to 0.3.1 read generously: numbers in quotes, and keys
+// with nothing behind them.
+func tidy(_ *run, p *part) { p.tidyBelow(nil, defaults()) }
+
+func (p *part) tidyBelow(at []string, defaults map[string]any) {
+	vals := p.vals
+	if len(at) > 0 {
+		vals, _ = lookUp(p.vals, at).(map[string]any)
+	}
+	for _, name := range slices.Sorted(maps.Keys(vals)) {
+		usual, known := defaults[name]
+		path := append(slices.Clone(at), name)
+		switch value := vals[name].(type) {
+		case map[string]any:
+			if inner, isMap := usual.(map[string]any); isMap && name != "resources" {
+				p.tidyBelow(path, inner)
+			}
+		case string:
+			p.unquote(path, value, usual)
+		case nil:
+			if known {
+				p.fill(path, usual)
+			}
+		}
+	}
+}
+
+// unquote writes a number, or true or false, without quotes.
+func (p *part) unquote(path []string, text string, usual any) {
+	var read any
+	if helmyaml.Unmarshal([]byte(text), &read) != nil {
+		return
+	}
+	_, number := read.(float64)
+	_, wantsNumber := usual.(float64)
+	_, truth := read.(bool)
+	_, wantsTruth := usual.(bool)
+	if number && wantsNumber || truth && wantsTruth {
+		key := oldkeys.Join(path)
+		p.done(p.setPlain(path, strings.TrimSpace(text), read), key, "without quotes, which make a string of it", "take the quotes away")
+	}
+}
+
+// setPlain writes a value as the text that it is read from.
+func (p *part) setPlain(path []string, text string, value any) error {
+	return p.try(func(g *file) error {
+		e, ok := g.find(path)
+		if !ok {
+			return errBroughtIn
+		}
+		return g.splice(g.start(e.value), g.end(e), text)
+	}, func(vals map[string]any) { put(vals, path, value) })
+}
+
+// fill writes an empty value where there was none, which took the default away.
+func (p *part) fill(path []string, usual any) {
+	var empty any
+	switch usual := usual.(type) {
+	case map[string]any:
+		empty = map[string]any{}
+	case []any:
+		if len(usual) > 0 {
+			return // null says that there are none
+		}
+		empty = []any{}
+	case string:
+		empty = ""
+	default:
+		return
+	}
+	p.write(oldkeys.Join(path), empty, fmt.Sprintf("now %s: without a value the key took its default away", flowText(empty)))
+}

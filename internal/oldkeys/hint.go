@@ -1,0 +1,63 @@
+package oldkeys
+
+import (
+	"slices"
+	"strings"
+)
+
+// Split gives the words of a key such as grafana."grafana.ini".auth.
+func Split(key string) []string {
+	var path []string
+	for i, part := range strings.Split(key, `"`) {
+		if i%2 == 1 {
+			path = append(path, part)
+			continue
+		}
+		for word := range strings.SplitSeq(part, ".") {
+			if word != "" {
+				path = append(path, word)
+			}
+		}
+	}
+	return path
+}
+
+// Join is the inverse of Split.
+func Join(path []string) string {
+	words := make([]string, len(path))
+	for i, word := range path {
+		if words[i] = word; strings.Contains(word, ".") {
+			words[i] = `"` + word + `"`
+		}
+	}
+	return strings.Join(words, ".")
+}
+
+// Hint says what to do about a key that the chart does not know: what took its
+// place, or else what is done in place of the keys around it. Exact says that the
+// key itself is in the table. The hint is empty for a key that no version had.
+func Hint(path []string) (hint string, exact bool) {
+	for n := len(path); n > 0; n-- {
+		for _, r := range slices.Concat(Rows, Sections) {
+			if r.Key == Join(path[:n]) && (n == len(path) || len(r.To) == 0) {
+				return r.Hint(), n == len(path)
+			}
+		}
+	}
+	return "", false
+}
+
+// Hint is what a message says of the key.
+func (r Row) Hint() string {
+	var words []string
+	if len(r.To) > 0 {
+		words = append(words, "it is "+strings.Join(r.To, " and ")+" now")
+	}
+	if r.Now != "" {
+		words = append(words, r.Now)
+	}
+	if r.Dropped || len(r.To) > 0 {
+		words = append(words, `"supersonic migrate" changes it`)
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,131 @@
+// Package oldkeys is the table of what became of the keys of SuperSONIC 0.1 to 0.3.1.
+package oldkeys
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Row says what became of a key of SuperSONIC 0.1 to 0.3.1, or of one of its
+// branches.
+type Row struct {
+	Key string   // as its users write it
+	In  string   // the versions that had it
+	To  []string // the keys that took its place
+	Now string   // what to do where it was not only renamed; a sentence without its end
+	// Dropped says that nothing took its place, so that it can go.
+	Dropped bool
+}
+
+const (
+	first  = "0.1–0.2"
+	third  = "0.3"
+	all    = "0.1–0.3"
+	branch = "branches"
+)
+
+func renames(in string, pairs ...string) []Row {
+	var rows []Row
+	for i := 0; i < len(pairs); i += 2 {
+		rows = append(rows, Row{Key: pairs[i], In: in, To: strings.Fields(pairs[i+1])})
+	}
+	return rows
+}
+
+func dropped(in, why string, keys ...string) []Row {
+	var rows []Row
+	for _, key := range keys {
+		rows = append(rows, Row{Key: key, In: in, Now: why, Dropped: true})
+	}
+	return rows
+}
+
+func advised(in, what string, keys ...string) []Row {
+	var rows []Row
+	for _, key := range keys {
+		rows = append(rows, Row{Key: key, In: in, Now: what})
+	}
+	return rows
+}
+
+// Rows are all keys that today's chart does not know, in the order in which they
+// are migrated: a section before what is in it.
+var Rows = slices.Concat(
+	renames(branch, "inferenceServer", "triton"),
+	renames(first,
+		"autoscaler", "keda",
+		"autoscaler.minReplicas", "keda.minReplicaCount",
+		"autoscaler.maxReplicas", "keda.maxReplicaCount",
+		"autoscaler.scaleUp.window", "keda.scaleUp.stabilizationWindowSeconds",
+		"autoscaler.scaleUp.period", "keda.scaleUp.periodSeconds",
+		"autoscaler.scaleDown.window", "keda.scaleDown.stabilizationWindowSeconds",
+		"autoscaler.scaleDown.period", "keda.scaleDown.periodSeconds",
+		"nodeSelector", "triton.nodeSelector envoy.nodeSelector",
+		"tolerations", "triton.tolerations envoy.tolerations",
+		"tracing_sampling_rate", "envoy.tracing_sampling_rate",
+		"triton.resetReadinessProbe", "triton.readinessProbe.reset",
+		"prometheus.url", "prometheus.external.url",
+		"prometheus.port", "prometheus.external.port",
+		"prometheus.scheme", "prometheus.external.scheme",
+		"prometheus.serverLoadMetric", "serverLoadMetric",
+		"prometheus.serverLoadThreshold", "serverLoadThreshold",
+		"prometheus.ingress", "prometheus.server.ingress",
+	),
+	renames("before 0.1",
+		"prometheus.serverAvailabilityMetric", "serverLoadMetric",
+		"prometheus.serverAvailabilityThreshold", "serverLoadThreshold",
+	),
+	renames(third, "prometheus.resources", "prometheus.server.resources"),
+	dropped(first, "with storageType cvmfs-pvc, the chart makes the claim unless cvmfs.claimName names one", "triton.modelRepository.cvmfsPvc"),
+	dropped(third, "never had an effect", "triton.name"),
+	[]Row{
+		{Key: "ingress", In: all, To: []string{"envoy.ingress"}, Now: "after 0.1 it had no effect"},
+		{Key: "envoy.ingress.hosts", In: third, To: []string{"envoy.ingress.hostName"}, Now: "one of them can be kept"},
+		{Key: "metricsCollector.ingress.hosts", In: third, To: []string{"metricsCollector.ingress.hostName"}, Now: "one of them can be kept"},
+	},
+	branches,
+	subcharts,
+)
+
+var branches = slices.Concat(
+	dropped(branch, "Triton is the only server of this chart", "triton.type"),
+	renames(branch,
+		"scaleFromZero.readyTimeoutSeconds", "envoy.hold.maxSeconds",
+		"keda.scaleFromZero.readyTimeoutSeconds", "envoy.hold.maxSeconds",
+	),
+	dropped(branch, "a fleet stays for keda.cooldownPeriod after the last work",
+		"scaleFromZero.holdMinReplicasSeconds", "keda.scaleFromZero.holdMinReplicasSeconds"),
+	dropped(branch, "Envoy wakes the fleet itself, without a container beside it",
+		"scaleFromZero.admissionImage", "keda.scaleFromZero.admissionImage"),
+	renames(branch, "scaleFromZero.enabled", "envoy.hold.enabled", "keda.scaleFromZero.enabled", "envoy.hold.enabled"),
+	advised(branch, "a fleet at zero replicas is keda.minReplicaCount: 0, and envoy.hold.enabled lets its first calls wait",
+		"scaleFromZero", "keda.scaleFromZero"),
+	advised(branch, "a configuration of your own, in envoy.external_config; the chart's own does not route by model",
+		"envoy.dynamic_routing", "envoy.lua_filter"),
+	advised(branch, "a container of your own goes into triton.extraContainers", "modelLoader", "model_loader"),
+	advised("before 0.1", "one file and one release for each entry of servers", "servers", "common"),
+	dropped(branch, "the chart's own image has no shell and installs nothing", "metricsCollector.image"),
+	advised(branch, "Triton is the only server of this chart", "triton.nereid"),
+)
+
+const (
+	ownPrometheus = "prometheus.external reaches one that has it"
+	ownGrafana    = "a Grafana of your own has it, with the dashboards from grafana.dashboardConfigMap"
+	ownTempo      = "opentelemetry-collector.config.exporters.otlp.endpoint sends traces to a Tempo of your own"
+	ownCollector  = "envoy.tracing.host sends traces to a collector of your own"
+)
+
+// subcharts are keys of the subcharts of 0.2 and 0.3, whose place templates of
+// the chart's own took.
+var subcharts = slices.Concat(
+	advised(all, "a Service of your own, or grafana.ingress: the chart's is a ClusterIP at port 80", "grafana.service"),
+	advised(all, "prometheus.server.alertmanagers names one that exists", "prometheus.alertmanagerFiles"),
+)
+
+// Sections are those subcharts, and what is done in place of a key that has no row.
+var Sections = []Row{
+	{Key: "prometheus", Now: ownPrometheus},
+	{Key: "grafana", Now: ownGrafana},
+	{Key: "tempo", Now: ownTempo},
+	{Key: "opentelemetry-collector", Now: ownCollector},
+}

@@ -1,8 +1,8 @@
 {{- /*
-Values that contradict each other stop the render, all at once. Each part of the
-chart has a define "supersonic.<part>.faults" that gives its own, one a line, in
-the form `key: what must be, got value`. What is only worth saying goes into
-"supersonic.<part>.advice", which NOTES and `supersonic lint` print.
+Invalid values stop the render, and every error is listed. Each part of the chart
+has a define "supersonic.<part>.faults" that prints its errors, one per line, as
+`key: what it must be, got value`. Warnings go into "supersonic.<part>.advice",
+which NOTES and `supersonic lint` print.
 */ -}}
 {{- define "supersonic.faults" -}}
 {{- $parts := list

@@ -12,7 +12,7 @@ app.kubernetes.io/managed-by: {{ (first .).Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" (first .).Chart.Name (first .).Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{- /* Faults of labels that users give to pods, one a line. */ -}}
+{{- /* Errors of the labels that users give to pods, one per line. */ -}}
 {{- define "supersonic.labels.faults" -}}
 {{- range $part := list "triton" "envoy" }}
 {{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}

@@ -27,14 +27,14 @@ that two long names never become one.
 {{- end }}
 {{- end -}}
 
-{{- /* Faults of the instance's name, one a line. */ -}}
+{{- /* Errors of the instance's name, one per line. */ -}}
 {{- define "supersonic.names.faults" -}}
 {{- $instance := include "supersonic.names.instance" . -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $instance) }}
 {{- if .Values.nameOverride }}
-nameOverride: must be a letter, then letters, digits and dashes, all lower case and no dash at the end, got {{ quote $instance }}
+nameOverride: must start with a lowercase letter and contain only lowercase letters, digits and dashes, with no dash at the end, got {{ quote $instance }}
 {{- else }}
-release name: must be a letter, then letters, digits and dashes for the names of Services, got {{ quote $instance }}; set nameOverride to another
+release name: must start with a letter and contain only letters, digits and dashes, because Services are named after it, got {{ quote $instance }}; set nameOverride to use another name
 {{- end }}
 {{- else if gt (len $instance) 63 }}
 nameOverride: must be at most 63 characters, got {{ len $instance }}
@@ -65,7 +65,7 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- $instance := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${1}" -}}
 {{- $component := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${2}" -}}
 {{- if and (regexMatch $inNamespace (toString $url)) (ne (printf "%s-%s" $instance $component) (include "supersonic.names.component" (list $ $component))) }}
-{{ $key }}: names the {{ trimSuffix "-server" $component }} of release {{ $instance }}, not of {{ include "supersonic.names.instance" $ }}; leave it out for that of this release, got {{ $url }}
+{{ $key }}: points to the {{ trimSuffix "-server" $component }} of release {{ $instance }}, not of {{ include "supersonic.names.instance" $ }}; remove it to use the one of this release, got {{ $url }}
 {{- end }}
 {{- end }}
 {{- end -}}

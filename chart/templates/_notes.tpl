@@ -1,27 +1,27 @@
-{{- /* What NOTES says of the size of the fleet. */ -}}
+{{- /* The size of the fleet, for NOTES. */ -}}
 {{- define "supersonic.notes.size" -}}
 {{- $k := .Values.keda -}}
 {{- if not $k.enabled -}}
 {{ int64 .Values.triton.replicas }}, fixed
 {{- else if $k.zeroIdleReplicas -}}
-0 when idle, else {{ include "supersonic.keda.min" . }} to {{ int64 $k.maxReplicaCount }}, by KEDA
+0 when idle, otherwise {{ include "supersonic.keda.min" . }} to {{ int64 $k.maxReplicaCount }}, set by KEDA
 {{- else -}}
-{{ include "supersonic.keda.min" . }} to {{ int64 $k.maxReplicaCount }}, by KEDA
+{{ include "supersonic.keda.min" . }} to {{ int64 $k.maxReplicaCount }}, set by KEDA
 {{- end -}}
 {{- end -}}
 
-{{- /* What NOTES says of KEDA. */ -}}
+{{- /* How KEDA scales, for NOTES. */ -}}
 {{- define "supersonic.notes.keda" -}}
 {{- if .Values.keda.enabled }}
 {{- if include "supersonic.keda.zero" . }}
 
-From many servers to {{ max 1 (include "supersonic.keda.min" . | int64) }} it is the HPA that shrinks the fleet, by keda.scaleDown. The last step, to 0, is KEDA's
-own, {{ include "supersonic.keda.cooldown" . }}s after the last work (keda.cooldownPeriod), and goes past keda.scaleDown.
+The HPA shrinks the fleet to {{ max 1 (include "supersonic.keda.min" . | int64) }}, as keda.scaleDown says. KEDA takes the last step, to zero replicas,
+{{ include "supersonic.keda.cooldown" . }}s after the last request (keda.cooldownPeriod), regardless of keda.scaleDown.
 {{- end }}
 {{- if .Release.IsUpgrade }}
 
-Where KEDA was off before, this upgrade takes replicas out of the Deployment and Kubernetes sets
-it to 1 once; KEDA restores the size at its next look.
+If KEDA was disabled before, this upgrade removes replicas from the Deployment, and Kubernetes sets
+it to 1 once; KEDA restores the size at its next poll.
 {{- end }}
 {{- end }}
 {{- end -}}

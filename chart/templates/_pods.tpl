@@ -1,6 +1,6 @@
 {{- /* What is the same for the pods of every component. */ -}}
 
-{{- /* Faults of the components that are rendered, one a line. */ -}}
+{{- /* Errors of the components that are rendered, one per line. */ -}}
 {{- define "supersonic.pods.faults" -}}
 {{- $sections := dict "triton" .Values.triton -}}
 {{- if .Values.envoy.enabled }}{{ $_ := set $sections "envoy" .Values.envoy }}{{ end -}}

@@ -1,4 +1,4 @@
-{{- /* Faults and advice of the keys serverLoad… and serverAdmissionThreshold, one a line. */ -}}
+{{- /* Errors and warnings of the keys serverLoad… and serverAdmissionThreshold, one per line. */ -}}
 {{- define "supersonic.scaling.faults" -}}
 {{- $gate := and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled -}}
 {{- if and .Values.serverLoadMetric (not (trim .Values.serverLoadMetric)) }}
@@ -8,7 +8,7 @@ serverLoadMetric: must be a PromQL query, or empty for the built-in metric, got 
 {{- include "supersonic.scaling.builtInFaults" . }}
 {{- if and $gate (not (kindIs "invalid" .Values.serverAdmissionThreshold)) }}
 {{- if le (float64 .Values.serverAdmissionThreshold) (float64 .Values.serverLoadThreshold) }}
-serverAdmissionThreshold: must be above serverLoadThreshold, {{ toJson .Values.serverLoadThreshold }}, or the gate refuses clients of a fleet at rest, got {{ toJson .Values.serverAdmissionThreshold }}
+serverAdmissionThreshold: must be above serverLoadThreshold ({{ toJson .Values.serverLoadThreshold }}), otherwise the gate refuses clients in normal operation, got {{ toJson .Values.serverAdmissionThreshold }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -30,17 +30,17 @@ serverAdmissionThreshold: must be above serverLoadThreshold, {{ toJson .Values.s
 {{- if not $window }}
 serverLoadRateInterval: must be longer than 0, got {{ .Values.serverLoadRateInterval }}
 {{- else if lt $window (mul 2 (include "supersonic.scaling.milliseconds" $scrape)) }}
-serverLoadRateInterval: must be at least 2 scrape intervals of {{ $scrape }}, or no query has an answer, got {{ .Values.serverLoadRateInterval }}
+serverLoadRateInterval: must be at least 2 scrape intervals of {{ $scrape }}, otherwise the queries have no answer, got {{ .Values.serverLoadRateInterval }}
 {{- end }}
 {{- range $key := list "envoy" "triton" }}
 {{- include "supersonic.scaling.matcherFaults" (list $key (get $.Values.serverLoadSelector $key | default "")) }}
 {{- end }}
 {{- if include "supersonic.scaling.isRead" . }}
 {{- if not (include "supersonic.scaling.seesEnvoy" .) }}
-envoy.enabled: must be true for the built-in metric, which counts the requests in Envoy; or set serverLoadMetric, or serverLoadSelector.envoy for an Envoy of your own
+envoy.enabled: must be true for the built-in metric, which counts the requests in Envoy; alternatively, set serverLoadMetric, or serverLoadSelector.envoy for your own Envoy
 {{- end }}
 {{- if not (include "supersonic.scaling.durationsOn" .) }}
-triton.args: must not turn counter_latencies off for the built-in metric, which is made of these counters
+triton.args: must not turn counter_latencies off for the built-in metric, which needs these counters
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -64,14 +64,14 @@ serverLoadSelector.{{ first $ }}: must not match {{ $label }}, which the queries
 
 {{- define "supersonic.scaling.advice" -}}
 {{- if and (include "supersonic.scaling.builtIn" .) (ge (float64 .Values.serverLoadThreshold) 10.0) }}
-serverLoadThreshold: is no longer in milliseconds: {{ include "supersonic.scaling.scalingThreshold" . }} lets a request take {{ include "supersonic.scaling.scalingThreshold" . }} times as long as it is served; drop the key for the default, 2
+serverLoadThreshold: is no longer in milliseconds: {{ include "supersonic.scaling.scalingThreshold" . }} lets requests take {{ include "supersonic.scaling.scalingThreshold" . }} times their service time; drop the key to use the default, 2
 {{- end }}
 {{- if include "supersonic.scaling.isRead" . }}
 {{- if include "supersonic.scaling.builtIn" . }}
 {{- include "supersonic.scaling.builtInAdvice" . }}
 {{- else if and .Values.keda.enabled .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled }}
 {{- if le (include "supersonic.scaling.admissionThreshold" . | float64) (float64 .Values.serverLoadThreshold) }}
-serverAdmissionThreshold: the gate turns clients away at the load at which the fleet begins to grow; a value above serverLoadThreshold, {{ include "supersonic.scaling.scalingThreshold" . }}, lets it grow first
+serverAdmissionThreshold: the gate refuses clients at the load at which the fleet starts to grow; with a value above serverLoadThreshold ({{ include "supersonic.scaling.scalingThreshold" . }}), the fleet grows first
 {{- end }}
 {{- end }}
 {{- end }}
@@ -81,11 +81,11 @@ serverAdmissionThreshold: the gate turns clients away at the load at which the f
 {{- $window := include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64 -}}
 {{- $scrape := include "supersonic.prometheus.scrapeInterval" . -}}
 {{- if not $scrape }}
-prometheus.external.scrapeInterval: is not known, so serverLoadRateInterval, {{ .Values.serverLoadRateInterval }}, is not checked: it should be at least 4 scrape intervals
+prometheus.external.scrapeInterval: is not set, so serverLoadRateInterval ({{ .Values.serverLoadRateInterval }}) cannot be checked: it should be at least 4 scrape intervals
 {{- else if lt $window (mul 4 (include "supersonic.scaling.milliseconds" $scrape)) }}
-serverLoadRateInterval: under 4 scrape intervals of {{ $scrape }} the metric is unsteady, got {{ .Values.serverLoadRateInterval }}
+serverLoadRateInterval: should be at least 4 scrape intervals of {{ $scrape }}, or the metric is noisy, got {{ .Values.serverLoadRateInterval }}
 {{- end }}
 {{- if lt $window 30000 }}
-serverLoadRateInterval: under 30s the metric moves in steps, since Envoy writes its counters every 5s, got {{ .Values.serverLoadRateInterval }}
+serverLoadRateInterval: should be at least 30s, or the metric moves in steps, because Envoy updates its counters every 5s, got {{ .Values.serverLoadRateInterval }}
 {{- end }}
 {{- end -}}

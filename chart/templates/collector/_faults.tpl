@@ -2,7 +2,7 @@
 {{- $collector := .Values.metricsCollector -}}
 {{- if $collector.ingress.enabled }}
 {{- if not $collector.enabled }}
-metricsCollector.ingress.enabled: needs metricsCollector.enabled
+metricsCollector.ingress.enabled: requires metricsCollector.enabled
 {{- else if not $collector.ingress.hostName }}
 metricsCollector.ingress.hostName: must name a host, got none
 {{- end }}

@@ -11,18 +11,18 @@
 {{- end }}
 {{- end -}}
 
-{{- /* What asks Envoy for something while there is none. Takes the section envoy. */ -}}
+{{- /* Features that need Envoy while it is disabled. Takes the section envoy. */ -}}
 {{- define "supersonic.envoy.absenceFaults" -}}
 {{- $asked := dict
-  "auth" (list .auth.enabled "nobody asks for tokens")
-  "hold" (list .hold.enabled "no call waits")
-  "ingress" (list .ingress.enabled "there is nothing to lead to")
-  "rate_limiter.listener_level" (list .rate_limiter.listener_level.enabled "nobody counts connections")
-  "rate_limiter.prometheus_based" (list .rate_limiter.prometheus_based.enabled "nobody turns clients away")
-  "tls" (list .tls.enabled "nobody speaks TLS") -}}
+  "auth" (list .auth.enabled "no tokens are checked")
+  "hold" (list .hold.enabled "no calls are held")
+  "ingress" (list .ingress.enabled "there is nothing to route to")
+  "rate_limiter.listener_level" (list .rate_limiter.listener_level.enabled "no connections are counted")
+  "rate_limiter.prometheus_based" (list .rate_limiter.prometheus_based.enabled "no clients are refused")
+  "tls" (list .tls.enabled "nothing serves TLS") -}}
 {{- range $key, $on := $asked }}
 {{- if first $on }}
-envoy.{{ $key }}.enabled: must be false without envoy.enabled, since {{ last $on }}, got true
+envoy.{{ $key }}.enabled: must be false without envoy.enabled, because {{ last $on }}, got true
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -32,13 +32,13 @@ envoy.{{ $key }}.enabled: must be false without envoy.enabled, since {{ last $on
 {{- $seen := dict }}
 {{- range $envoy.service.ports }}
 {{- if hasKey $seen .name }}
-envoy.service.ports: must name each port once, got {{ quote .name }} twice
+envoy.service.ports: must have unique names, got {{ quote .name }} twice
 {{- end }}
 {{- $_ := set $seen .name true }}
 {{- if not (has .name (list "grpc" "admin")) }}
-envoy.service.ports: must be grpc, or admin of earlier versions, since Envoy listens on no other, got {{ quote .name }}
+envoy.service.ports: must be named grpc (or admin, kept for 0.3.1), because Envoy listens on no other port, got {{ quote .name }}
 {{- else if lt (int64 .targetPort) 1024 }}
-envoy.service.ports: targetPort of {{ .name }} must be at least 1024, since Envoy runs without root, got {{ int64 .targetPort }}; port may be any
+envoy.service.ports: targetPort of {{ .name }} must be at least 1024, because Envoy does not run as root, got {{ int64 .targetPort }}; port may have any value
 {{- end }}
 {{- end }}
 {{- if not (hasKey $seen "grpc") }}
@@ -51,7 +51,7 @@ envoy.service.ports: must have an entry named grpc, got {{ keys $seen | sortAlph
 {{- end }}
 {{- range $wanted }}
 {{- if hasKey $listening (first .) }}
-{{ last . }}: must be a port of its own, got {{ first . }}, which is that of {{ get $listening (first .) }}
+{{ last . }}: must be a different port, got {{ first . }}, which {{ get $listening (first .) }} uses
 {{- end }}
 {{- $_ := set $listening (first .) (last .) }}
 {{- end }}
@@ -69,11 +69,11 @@ envoy.service.{{ $key }}: must be empty with envoy.service.type {{ $service.type
 {{- end }}
 {{- if eq .type "ClusterIP" }}
 {{- with .externalTrafficPolicy }}
-envoy.service.externalTrafficPolicy: must be empty with envoy.service.type ClusterIP, which nobody outside reaches, got {{ . }}
+envoy.service.externalTrafficPolicy: must be empty with envoy.service.type ClusterIP, which is not reachable from outside, got {{ . }}
 {{- end }}
 {{- range .ports }}
 {{- with get . "nodePort" }}
-envoy.service.ports: must have no nodePort with envoy.service.type ClusterIP, got {{ int64 . }}
+envoy.service.ports: must not have a nodePort with envoy.service.type ClusterIP, got {{ int64 . }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -83,7 +83,7 @@ envoy.service.ports: must have no nodePort with envoy.service.type ClusterIP, go
 {{- $envoy := .Values.envoy -}}
 {{- $policy := $envoy.loadBalancerPolicy -}}
 {{- if and (has $policy (list "RING_HASH" "MAGLEV")) (not (or $envoy.hashPolicy.header $envoy.hashPolicy.sourceIp)) }}
-envoy.loadBalancerPolicy: must come with envoy.hashPolicy.header or envoy.hashPolicy.sourceIp, which say what is hashed, got {{ quote $policy }}
+envoy.loadBalancerPolicy: requires envoy.hashPolicy.header or envoy.hashPolicy.sourceIp, which say what is hashed, got {{ quote $policy }}
 {{- end }}
 {{- if and $envoy.slowStart.window (not (has $policy (list "LEAST_REQUEST" "ROUND_ROBIN"))) }}
 envoy.slowStart.window: must be empty with envoy.loadBalancerPolicy {{ $policy }}, which has no slow start, got {{ quote $envoy.slowStart.window }}
@@ -99,7 +99,7 @@ envoy.rate_limiter.listener_level.fill_interval: must be at least 0.05s, got {{ 
 {{- end }}
 {{- $idle := include "supersonic.envoy.seconds" $envoy.streamIdleTimeout | float64 }}
 {{- if and $envoy.hold.enabled (gt $idle 0.0) (le $idle (float64 $envoy.hold.maxSeconds)) }}
-envoy.streamIdleTimeout: must be above envoy.hold.maxSeconds ({{ $envoy.hold.maxSeconds }}), since a call that waits is quiet, got {{ quote $envoy.streamIdleTimeout }}
+envoy.streamIdleTimeout: must be above envoy.hold.maxSeconds ({{ $envoy.hold.maxSeconds }}), because a held call is idle, got {{ quote $envoy.streamIdleTimeout }}
 {{- end }}
 {{- if and $envoy.ingress.enabled (not $envoy.ingress.hostName) }}
 envoy.ingress.hostName: must be a host, or "*" for every host, got ""
@@ -116,7 +116,7 @@ envoy.terminationGracePeriodSeconds: must be above envoy.drain.seconds ({{ $seco
 {{- if eq $envoy.drain.method "sleep" }}
 {{- $age := $envoy.maxConnectionDuration }}
 {{- if not $age }}
-envoy.maxConnectionDuration: must be set with envoy.drain.method sleep, since nothing else makes clients leave, got ""
+envoy.maxConnectionDuration: must be set with envoy.drain.method sleep, because nothing else makes clients reconnect, got ""
 {{- else if le (float64 $seconds) (include "supersonic.envoy.seconds" $age | float64) }}
 envoy.drain.seconds: must be above envoy.maxConnectionDuration ({{ $age }}) with envoy.drain.method sleep, got {{ $seconds }}
 {{- end }}
@@ -129,40 +129,40 @@ envoy.drain.seconds: must be at least 2 above envoy.drain.timeSeconds ({{ int64 
 {{- $auth := .Values.envoy.auth -}}
 {{- if $auth.enabled }}
 {{- if not (or $auth.jwt_issuer $auth.providers) }}
-envoy.auth.enabled: must come with envoy.auth.jwt_issuer or envoy.auth.providers, got true
+envoy.auth.enabled: requires envoy.auth.jwt_issuer or envoy.auth.providers, got true
 {{- end }}
 {{- if and $auth.jwt_issuer (not $auth.jwt_remote_jwks_uri) }}
-envoy.auth.jwt_remote_jwks_uri: must be an https URL with envoy.auth.jwt_issuer, got ""
+envoy.auth.jwt_remote_jwks_uri: must be an https URL if envoy.auth.jwt_issuer is set, got ""
 {{- end }}
 {{- $names := dict "default" true }}
 {{- $issuers := dict }}
 {{- with $auth.jwt_issuer }}{{ $_ := set $issuers . true }}{{ end }}
 {{- range $auth.providers }}
 {{- if hasKey $names .name }}
-envoy.auth.providers: must have a name each, other than default, got {{ quote .name }}
+envoy.auth.providers: must have unique names other than default, got {{ quote .name }}
 {{- end }}
 {{- if hasKey $issuers .issuer }}
-envoy.auth.providers: must have an issuer each, got {{ quote .issuer }} twice
+envoy.auth.providers: must have unique issuers, got {{ quote .issuer }} twice
 {{- end }}
 {{- $_ := set $names .name true }}
 {{- $_ := set $issuers .issuer true }}
 {{- end }}
 {{- end }}
 {{- if and .Values.envoy.tls.enabled (not .Values.envoy.tls.secretName) }}
-envoy.tls.secretName: must name a Secret with envoy.tls.enabled, got ""
+envoy.tls.secretName: must name a Secret if envoy.tls.enabled is true, got ""
 {{- end }}
 {{- end -}}
 
 {{- define "supersonic.envoy.configFaults" -}}
 {{- $external := .Values.envoy.external_config -}}
 {{- if and $external.load_from_configmap (not $external.configmap_name) }}
-envoy.external_config.configmap_name: must name a ConfigMap with envoy.external_config.load_from_configmap, got ""
+envoy.external_config.configmap_name: must name a ConfigMap if envoy.external_config.load_from_configmap is true, got ""
 {{- end }}
 {{- $ours := list "-c" "--config-path" "--config-yaml" "--service-node" "--service-cluster" "--drain-time-s" "--disable-hot-restart" "--mode" "--restart-epoch" "--admin-address-path" }}
 {{- range include "supersonic.envoy.userArgs" . | fromJsonArray }}
 {{- $flag := regexFind "^[^ =]+" . }}
 {{- if has $flag $ours }}
-envoy.args: must leave {{ $flag }} to the chart, got {{ quote . }}; a configuration of your own goes into envoy.external_config
+envoy.args: must not set {{ $flag }}, which the chart sets, got {{ quote . }}; for a custom configuration, use envoy.external_config
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -176,7 +176,7 @@ envoy.args: must leave {{ $flag }} to the chart, got {{ quote . }}; a configurat
 {{- if $on }}{{ $unread = append $unread (printf "envoy.%s" $key) }}{{ end }}
 {{- end }}
 {{- if $unread }}
-envoy.external_config: your own configuration takes the place of the chart's, so {{ join ", " $unread }} {{ ternary "has" "have" (eq (len $unread) 1) }} no effect
+envoy.external_config: your configuration replaces the chart's, so {{ join ", " $unread }} {{ ternary "has" "have" (eq (len $unread) 1) }} no effect
 {{- end }}
 envoy.external_config: a change of ConfigMap {{ $envoy.external_config.configmap_name }} takes effect when the pods restart: kubectl -n {{ .Release.Namespace }} rollout restart deployment/{{ include "supersonic.names.component" (list . "envoy") }}
 {{- end }}
@@ -189,10 +189,10 @@ envoy.auth: provider {{ .name }} has no audiences, so its tokens for any other s
 {{- end }}
 {{- end }}
 {{- if and $envoy.auth.enabled (ne $envoy.service.type "ClusterIP") (not $envoy.tls.enabled) }}
-envoy.auth: tokens cross the network in the clear, since envoy.service.type is {{ $envoy.service.type }} and envoy.tls is off
+envoy.auth: tokens are sent unencrypted, because envoy.service.type is {{ $envoy.service.type }} and envoy.tls.enabled is false
 {{- end }}
 {{- if eq (int64 $envoy.replicas) 0 }}
-envoy.replicas: is 0, so nobody can call, and the built-in metric is not known
+envoy.replicas: is 0, so clients cannot call, and the built-in metric is unknown
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -42,7 +42,7 @@ fromJson, and needs nothing else:
 {{- define "supersonic.gate.faults" -}}
 {{- $limiter := .Values.envoy.rate_limiter.prometheus_based -}}
 {{- if not (has $limiter.luaConfig (list "" "cfg/envoy-filter.lua")) }}
-envoy.rate_limiter.prometheus_based.luaConfig: must be empty, since the filter is part of the chart, got {{ quote $limiter.luaConfig }}
+envoy.rate_limiter.prometheus_based.luaConfig: must be empty, because the filter is part of the chart, got {{ quote $limiter.luaConfig }}
 {{- end }}
 {{- end -}}
 
@@ -53,7 +53,7 @@ What YAML can't hold as it is stops the render: toYaml would give nothing at all
 */ -}}
 {{- define "supersonic.gate.literal" -}}
 {{- if regexMatch "[^\\t\\n\\r\\x20-\\x7e\\x{a0}-\\x{2027}\\x{202a}-\\x{d7ff}\\x{e000}-\\x{fefe}\\x{ff00}-\\x{fffd}\\x{10000}-\\x{10ffff}]" . -}}
-{{- fail (printf "must hold no control characters: %q" .) -}}
+{{- fail (printf "must not contain control characters: %q" .) -}}
 {{- end -}}
 {{- $equals := "=" -}}
 {{- range regexFindAll "=+" . -1 -}}

@@ -138,19 +138,19 @@ grafana.adminUser: must be empty: put the name into the Secret of grafana.admin.
 grafana."grafana.ini"."auth.anonymous".org_role: must be Viewer or Editor, got {{ $anonymous.org_role }}
 {{- end }}
 {{- if and (not $anonymous.enabled) (not $g.admin.existingSecret) }}
-grafana.admin.existingSecret: must name a Secret where "grafana.ini"."auth.anonymous".enabled is false, or nobody can look
+grafana.admin.existingSecret: must name a Secret if "grafana.ini"."auth.anonymous".enabled is false, or nobody can view the dashboards
 {{- end }}
 {{- if not (or (include "supersonic.prometheus.available" .) (get (index $g.datasources "datasources.yaml") "datasources")) }}
-grafana.enabled: needs a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
+grafana.enabled: requires a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
 {{- end }}
 {{- range $i, $source := get (index $g.datasources "datasources.yaml") "datasources" | default list }}
 {{- if and (has $source.type (list "prometheus" "tempo")) (not (regexMatch "^https?://." (toString $source.url))) }}
-grafana.datasources."datasources.yaml".datasources[{{ $i }}].url: must begin with http:// or https://, or leave "datasources.yaml" empty for this release's Prometheus and Tempo, got {{ quote $source.url }}
+grafana.datasources."datasources.yaml".datasources[{{ $i }}].url: must start with http:// or https://, or leave "datasources.yaml" empty to use this release's Prometheus and Tempo, got {{ quote $source.url }}
 {{- end }}
 {{- end }}
 {{- $dashboards := include "supersonic.names.component" (list . "grafana-default-dashboard") }}
 {{- if not (has $g.dashboardsConfigMaps.default (list "" $dashboards)) }}
-grafana.dashboardsConfigMaps.default: must be empty, since the chart makes the ConfigMap {{ $dashboards }}, got {{ quote $g.dashboardsConfigMaps.default }}
+grafana.dashboardsConfigMaps.default: must be empty, because the chart creates the ConfigMap {{ $dashboards }}, got {{ quote $g.dashboardsConfigMaps.default }}
 {{- end }}
 {{- if and $g.ingress.enabled (not (or $g.ingress.hosts $g.ingress.hostName)) }}
 grafana.ingress.hosts: must name a host, got none
@@ -164,7 +164,7 @@ grafana.ingress.hosts: must name a host, got none
 {{- $instead := dict
   "admin_user" "put the name into a Secret and name it in grafana.admin.existingSecret"
   "admin_password" "put the password into a Secret and name it in grafana.admin.existingSecret"
-  "disable_initial_admin_creation" "grafana.admin.existingSecret alone makes an administrator" }}
+  "disable_initial_admin_creation" "only grafana.admin.existingSecret creates an administrator" }}
 {{- range $key, $way := $instead }}
 {{- if hasKey (get $ini "security" | default dict) $key }}
 grafana."grafana.ini".security.{{ $key }}: must not be set: {{ $way }}
@@ -172,10 +172,10 @@ grafana."grafana.ini".security.{{ $key }}: must not be set: {{ $way }}
 {{- end }}
 {{- if not .admin.existingSecret }}
 {{- if not (dig "auth" "disable_login_form" true $ini) }}
-grafana."grafana.ini".auth.disable_login_form: must be true without grafana.admin.existingSecret, which holds the only login, got false
+grafana."grafana.ini".auth.disable_login_form: must be true without grafana.admin.existingSecret, which provides the only login, got false
 {{- end }}
 {{- if dig "auth.basic" "enabled" false $ini }}
-grafana."grafana.ini"."auth.basic".enabled: must be false without grafana.admin.existingSecret, which holds the only login, got true
+grafana."grafana.ini"."auth.basic".enabled: must be false without grafana.admin.existingSecret, which provides the only login, got true
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -184,6 +184,6 @@ grafana."grafana.ini"."auth.basic".enabled: must be false without grafana.admin.
 {{- $g := .Values.grafana -}}
 {{- $anonymous := index $g "grafana.ini" "auth.anonymous" -}}
 {{- if and $g.enabled $anonymous.enabled (eq $anonymous.org_role "Editor") }}
-grafana."grafana.ini"."auth.anonymous".org_role: whoever reaches Grafana can change its dashboards
+grafana."grafana.ini"."auth.anonymous".org_role: anyone who can reach Grafana can change its dashboards
 {{- end }}
 {{- end -}}

@@ -46,7 +46,7 @@ list: the pipelines, the name of one, the exporters' names.
 {{- define "supersonic.otel.faults" -}}
 {{- if (index .Values "opentelemetry-collector").enabled }}
 {{- if not (include "supersonic.otel.config" . | fromYaml).service.pipelines }}
-opentelemetry-collector.enabled: has nowhere to send to: set tempo.enabled, or an endpoint in opentelemetry-collector.config.exporters.otlp
+opentelemetry-collector.enabled: has no destination: set tempo.enabled, or an endpoint in opentelemetry-collector.config.exporters.otlp
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -1,6 +1,6 @@
 {{- /*
 Takes a dict: root, name, expr, for, severity, summary, description (what to do; a
-text that Prometheus completes).
+string in which Prometheus expands templates).
 */ -}}
 {{- define "supersonic.prometheus.alert" -}}
 - alert: {{ .name }}
@@ -36,32 +36,32 @@ text that Prometheus completes).
 {{- end }}
 {{- end -}}
 
-{{- /* "true" where Envoys run that can be scraped: this release's, or those that the matchers name. */ -}}
+{{- /* "true" if there are Envoys to scrape: this release's, or those that the matchers select. */ -}}
 {{- define "supersonic.prometheus.seesEnvoys" -}}
 {{- if and (include "supersonic.scaling.seesEnvoy" .) (or .Values.serverLoadSelector.envoy (gt (int64 .Values.envoy.replicas) 0)) }}true{{ end -}}
 {{- end -}}
 
-{{- /* Twice the time that a start may take, and no less than 10 minutes. */ -}}
+{{- /* Twice the startup budget, at least 10 minutes. */ -}}
 {{- define "supersonic.prometheus.startupPatience" -}}
 {{- max 600 (mul 2 (include "supersonic.triton.startupBudget" . | int64)) }}s
 {{- end -}}
 
-{{- /* What the queries read is missing, or read too seldom. */ -}}
+{{- /* The series of the queries are missing, or scraped too rarely. */ -}}
 {{- define "supersonic.prometheus.sourceAlerts" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
 {{- $builtIn := include "supersonic.scaling.builtIn" . | not | not }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicEnvoyNotScraped" "for" "2m" "severity" "critical"
   "expr" (printf "absent(supersonic:healthy_replicas{%s})" $recorded)
-  "summary" (printf "Envoy is not scraped: %s" (ternary "nothing is known of the fleet" "what reads it has no answer" $builtIn))
-  "description" (printf "%s Look at Prometheus' targets for Envoy's pods, and at whether they run." (ternary
-    "Both queries answer with nothing, so KEDA keeps the fleet's size and the gate follows its choice for an unknown load."
-    "serverLoadMetric sizes the fleet as long as it reads something else; the wake-up of a fleet at 0, the other alerts and the dashboards see nothing." $builtIn))) }}
+  "summary" (printf "Envoy is not scraped: %s" (ternary "the load is unknown" "queries on it have no answer" $builtIn))
+  "description" (printf "%s Check the Envoy targets in Prometheus, and whether the Envoy pods are running." (ternary
+    "Neither query has an answer, so KEDA keeps the size of the fleet and the gate follows unknownLoad."
+    "serverLoadMetric still scales the fleet if it does not read Envoy; the wake-up from zero replicas, the other alerts and the dashboards have no data." $builtIn))) }}
 {{- if include "supersonic.scaling.durationsOn" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicTritonNotScraped" "for" "5m" "severity" "warning"
   "expr" (printf "supersonic:healthy_replicas{%s} > 0\nunless\nsupersonic:triton_series{%s}" $recorded $recorded)
-  "summary" "Servers run and none reports durations: the serving time is missing"
-  "description" (printf "{{ printf `%%.3g` $value }} servers are healthy, and no model's request time is known%s. Look at Prometheus' targets for Triton's pods; a server started with counter_latencies=false, or one with no model loaded, reports none."
+  "summary" "Replicas are running but report no durations: the serving time is missing"
+  "description" (printf "{{ printf `%%.3g` $value }} replicas are healthy, but no model reports its request time%s. Check the Triton targets in Prometheus; a replica started with counter_latencies=false, or with no model loaded, reports none."
     (ternary ", so every request in flight counts as a replica" "" $builtIn))) }}
 {{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestTimeMissing" "for" "2m" "severity" "critical"
@@ -78,29 +78,29 @@ text that Prometheus completes).
 {{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWindowTooShort" "for" "5m" "severity" "warning"
   "expr" (printf "max(count_over_time(up{%s}[%s])) < 4" $params.envoySelector $params.rateInterval)
-  "summary" "The rate interval holds fewer than 4 scrapes"
-  "description" (printf "%s holds {{ printf `%%.3g` $value }} scrapes of Envoy: the load is noisy, and unknown below 2. Raise serverLoadRateInterval to 4 scrape intervals, or scrape more often." $params.rateInterval)) }}
+  "summary" "The rate interval spans fewer than 4 scrapes"
+  "description" (printf "%s spans {{ printf `%%.3g` $value }} scrapes of Envoy: the load is noisy with fewer than 4, and unknown with fewer than 2. Raise serverLoadRateInterval to 4 scrape intervals, or scrape more often." $params.rateInterval)) }}
 {{- end -}}
 
-{{- /* What the built-in metric reads says less than it should. */ -}}
+{{- /* The series of the built-in metric understate the load. */ -}}
 {{- define "supersonic.prometheus.signalAlerts" -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
 {{- if include "supersonic.scaling.durationsOn" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicDecoupledBackEnd" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:in_flight_requests{%s} > 1\nand\nsupersonic:serving_requests{%s} / supersonic:in_flight_requests{%s} < 0.05" $recorded $recorded $recorded)
-  "summary" "Requests are in flight and hardly any serving time is reported"
-  "description" "{{ printf `%.3g` $value }} requests are in flight and less than 5 % of that is serving time, as with decoupled back ends, which end their durations when they hand a request over: every request in flight counts as a replica. Use a metric of the back end's own in serverLoadMetric.") }}
+  "summary" "Requests are in flight but hardly any serving time is reported"
+  "description" "{{ printf `%.3g` $value }} requests are in flight, and fewer than 5 % of them are being served. Decoupled back ends look like this, because their durations end when they take a request over: every request in flight counts as a replica. Set serverLoadMetric to a metric for this back end.") }}
 {{- end }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestsTooShort" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:requests:rate{%s} > 10\nand\nsupersonic:in_flight_requests{%s} / supersonic:requests:rate{%s} < 0.001" $recorded $recorded $recorded)
-  "summary" "Requests are shorter than Envoy's clock can tell"
-  "description" "{{ printf `%.3g` $value }} requests a second take less than 1 ms each, which Envoy's clock, of whole milliseconds, reads as about nothing: the fleet looks idle under any traffic. Set keda.minReplicaCount to what the traffic needs, or use a metric of your own in serverLoadMetric.") }}
+  "summary" "Requests are too short for Envoy's clock"
+  "description" "{{ printf `%.3g` $value }} requests per second take less than 1 ms each. Envoy counts whole milliseconds, so the fleet looks idle under any traffic. Set keda.minReplicaCount to what the traffic needs, or set a custom serverLoadMetric.") }}
 {{- end -}}
 
 {{- /*
-Calls that get no server, or no answer from it. Envoy's 5xx count a call once,
-however often it was tried; those that found no server are among them, and are
-what wakes a fleet at 0.
+Calls that find no replica, or get no answer from one. Envoy's 5xx counters count a
+call once, however often it was retried; they include calls that found no replica,
+which wake a fleet at zero replicas.
 */ -}}
 {{- define "supersonic.prometheus.callAlerts" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson -}}
@@ -109,49 +109,49 @@ what wakes a fleet at 0.
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicCallsFail" "for" "5m" "severity" "warning"
   "expr" (printf "(\n  sum(rate(envoy_cluster_upstream_rq_xx{envoy_response_code_class=\"5\",%s}[5m]))\n-\n  sum(rate(envoy_cluster_upstream_cx_none_healthy{%s}[5m]))\n)\n/\nsum(rate(envoy_cluster_upstream_rq_completed{%s}[5m]))\n> 0.05" $servers $servers $servers)
   "summary" "More than 5 % of the calls fail between Envoy and Triton"
-  "description" "{{ $value | humanizePercentage }} of the calls of the last 5 minutes got no answer from a server: they ran into their deadline, envoy.grpc_route_timeout or a full circuit breaker, or their server refused them or died. The counters envoy_cluster_upstream_rq_timeout, _rq_active_overflow, _rq_pending_overflow, _rq_pending_failure_eject and _rq_rx_reset tell which. Calls that found no server at all are not among them.") }}
+  "description" "{{ $value | humanizePercentage }} of the calls in the last 5 minutes got no answer from Triton: they hit their deadline, envoy.grpc_route_timeout or a full circuit breaker, or their replica refused them or died. The counters envoy_cluster_upstream_rq_timeout, _rq_active_overflow, _rq_pending_overflow, _rq_pending_failure_eject and _rq_rx_reset tell which. Calls that found no replica are not included.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicWakingSlowly" "for" (include "supersonic.prometheus.startupPatience" .) "severity" "critical"
   "expr" (printf "supersonic:calls_without_replica:rate{%s} > 0\nand\nsupersonic:healthy_replicas{%s} == 0" $recorded $recorded)
-  "summary" "Calls find no server, and none becomes ready"
-  "description" "{{ printf `%.3g` $value }} calls a second find no server, for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled, pull their image, load their models; and at whether KEDA's ScaledObject is ready.") }}
+  "summary" "Calls find no replica, and none becomes ready"
+  "description" "{{ printf `%.3g` $value }} calls per second have found no replica for longer than twice the startup budget. Check whether the Triton pods can be scheduled, pull their image and load their models, and whether KEDA's ScaledObject is ready.") }}
 {{- end -}}
 
-{{- /* What Triton and Kubernetes say of the servers. */ -}}
+{{- /* What Triton and Kubernetes report about the replicas. */ -}}
 {{- define "supersonic.prometheus.serverAlerts" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestsFail" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(nv_inference_request_failure{%s}[5m]))\n/\n(sum(rate(nv_inference_request_success{%s}[5m])) + sum(rate(nv_inference_request_failure{%s}[5m])))\n> 0.05" $params.tritonSelector $params.tritonSelector $params.tritonSelector)
   "summary" "More than 5 % of the requests fail in Triton"
-  "description" "{{ $value | humanizePercentage }} of the requests of the last 5 minutes failed. nv_inference_request_failure tells models and reasons apart; failed requests add nothing to the serving time.") }}
+  "description" "{{ $value | humanizePercentage }} of the requests in the last 5 minutes failed. nv_inference_request_failure shows the models and reasons; failed requests do not count as serving time.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicPodsUnschedulable" "for" "5m" "severity" "warning"
   "expr" (printf "sum(kube_pod_status_unschedulable{namespace=%s,pod=~%s}) > 0" (quote .Release.Namespace) (printf "%s-.+" (include "supersonic.names.component" (list . "triton")) | quote))
   "summary" "Triton pods cannot be scheduled"
-  "description" "No node takes {{ printf `%.3g` $value }} of the Triton pods. kubectl describe pod says what they lack: GPUs, memory, a tolerated node. Needs kube-state-metrics.") }}
+  "description" "{{ printf `%.3g` $value }} Triton pods cannot be scheduled. kubectl describe pod says what they lack: GPUs, memory, or a node whose taints they tolerate. This alert needs kube-state-metrics.") }}
 {{- end -}}
 
-{{- /* The fleet is not what the load asks for. The HPA leaves a size alone that is within 10 % of it. */ -}}
+{{- /* The fleet is not the size that the load needs. The HPA ignores differences within 10 %. */ -}}
 {{- define "supersonic.prometheus.sizeAlerts" -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . }}
 {{- $threshold := include "supersonic.scaling.scalingThreshold" . }}
 {{- $least := ternary 0 (int .Values.keda.minReplicaCount) (include "supersonic.keda.zero" . | not | not) }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetAtMaximum" "for" "10m" "severity" "warning"
   "expr" (printf "supersonic:occupancy_ratio{%s} > %s\nand\nsupersonic:healthy_replicas{%s} >= %d" $recorded $threshold $recorded (int .Values.keda.maxReplicaCount))
-  "summary" "The fleet is at its maximum and the load asks for more"
-  "description" (printf "The occupancy ratio is {{ printf `%%.3g` $value }}, above %s, with all of keda.maxReplicaCount: %d servers. Raise the maximum, send less, or turn new clients away with envoy.rate_limiter.prometheus_based." $threshold (int .Values.keda.maxReplicaCount))) }}
+  "summary" "The fleet is at its maximum but the load needs more"
+  "description" (printf "The occupancy ratio is {{ printf `%%.3g` $value }}, above %s, with keda.maxReplicaCount (%d) replicas. Raise the maximum, reduce the load, or refuse new clients with envoy.rate_limiter.prometheus_based." $threshold (int .Values.keda.maxReplicaCount))) }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicFleetTooSmall" "for" (include "supersonic.prometheus.startupPatience" .) "severity" "warning"
   "expr" (printf "clamp(ceil(supersonic:needed_replicas{%s} / %s / 1.1), %d, %d)\n> on (release, namespace)\nsupersonic:healthy_replicas{%s}" $recorded $threshold $least (int .Values.keda.maxReplicaCount) $recorded)
-  "summary" "Servers that the load needs do not become ready"
-  "description" "The load asks for at least {{ printf `%.3g` $value }} servers and fewer have been ready for longer than twice the time that a start may take. Look at the Triton pods: whether they can be scheduled (free GPUs, quota, taints), pull their image and load their models.") }}
+  "summary" "Replicas that the load needs do not become ready"
+  "description" "The load needs at least {{ printf `%.3g` $value }} replicas, but fewer have been ready for longer than twice the startup budget. Check whether the Triton pods can be scheduled (free GPUs, quota, taints), pull their image and load their models.") }}
 {{- end -}}
 
 {{- define "supersonic.prometheus.gateAlerts" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicGateRefusing" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(envoy_http_lua_gate_outcome{outcome=\"refused\",%s}[5m])) > 0" $params.envoySelector)
-  "summary" "The gate turns clients away"
-  "description" "{{ printf `%.3g` $value }} calls a second are refused, since the load is above the admission threshold. That is its purpose while the fleet grows; if it goes on, the fleet is at its maximum or its servers do not become ready.") }}
+  "summary" "The gate refuses clients"
+  "description" "{{ printf `%.3g` $value }} calls per second are refused, because the load is above the admission threshold. This is expected while the fleet grows; if it persists, the fleet is at its maximum or its replicas do not become ready.") }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicGateBlind" "for" "5m" "severity" "warning"
   "expr" (printf "sum(rate(envoy_http_lua_gate_outcome{outcome=~\"(unknown|fault)_.+\",%s}[5m])) > 0" $params.envoySelector)
-  "summary" "The gate does not know the load"
-  "description" "{{ printf `%.3g` $value }} calls a second are decided without a load, by envoy.rate_limiter.prometheus_based.unknownLoad. envoy_http_lua_gate_answer says what Prometheus answers: look at its address, its credentials and whether the query has an answer.") }}
+  "summary" "The load is unknown to the gate"
+  "description" "{{ printf `%.3g` $value }} calls per second are decided by envoy.rate_limiter.prometheus_based.unknownLoad. envoy_http_lua_gate_answer shows what Prometheus answers: check its address, its credentials and whether the query has an answer.") }}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{- /* Faults of the section prometheus, and of consumers that have no Prometheus, one a line. */ -}}
+{{- /* Errors of the section prometheus, and of consumers without a Prometheus, one per line. */ -}}
 {{- define "supersonic.prometheus.faults" -}}
 {{- include "supersonic.prometheus.rulesFaults" . }}
 {{- include "supersonic.prometheus.monitorFaults" . }}
@@ -11,7 +11,7 @@
 {{- $consumers := dict "keda.enabled" .Values.keda.enabled "envoy.rate_limiter.prometheus_based.enabled" .Values.envoy.rate_limiter.prometheus_based.enabled "metricsCollector.enabled" .Values.metricsCollector.enabled }}
 {{- range $key, $on := $consumers }}
 {{- if $on }}
-{{ $key }}: needs a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
+{{ $key }}: requires a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
 {{- end }}
 {{- end }}
 {{- end }}
@@ -20,7 +20,7 @@
 {{- define "supersonic.prometheus.rulesFaults" -}}
 {{- if .Values.prometheus.rules.gateReadsRecord }}
 {{- if not (include "supersonic.prometheus.rulesOn" .) }}
-prometheus.rules.gateReadsRecord: needs prometheus.rules.enabled, and the embedded Prometheus or prometheus.podMonitors.enabled
+prometheus.rules.gateReadsRecord: requires prometheus.rules.enabled, and the embedded Prometheus or prometheus.podMonitors.enabled
 {{- end }}
 {{- if not (include "supersonic.scaling.builtIn" .) }}
 prometheus.rules.gateReadsRecord: must be false with a serverLoadMetric, which is not recorded
@@ -32,11 +32,11 @@ prometheus.rules.gateReadsRecord: must be false with a serverLoadMetric, which i
 {{- $m := .Values.prometheus.podMonitors -}}
 {{- if and $m.enabled $m.interval $m.scrapeTimeout }}
 {{- if gt (include "supersonic.scaling.milliseconds" $m.scrapeTimeout | int64) (include "supersonic.scaling.milliseconds" $m.interval | int64) }}
-prometheus.podMonitors.scrapeTimeout: must be at most the interval, {{ $m.interval }}, got {{ $m.scrapeTimeout }}
+prometheus.podMonitors.scrapeTimeout: must be at most the interval ({{ $m.interval }}), got {{ $m.scrapeTimeout }}
 {{- end }}
 {{- end }}
 {{- if and $m.enabled .Values.prometheus.external.scrapeInterval $m.interval (ne $m.interval .Values.prometheus.external.scrapeInterval) }}
-prometheus.podMonitors.interval: must be prometheus.external.scrapeInterval, {{ .Values.prometheus.external.scrapeInterval }}, or empty, got {{ $m.interval }}
+prometheus.podMonitors.interval: must equal prometheus.external.scrapeInterval ({{ .Values.prometheus.external.scrapeInterval }}) or be empty, got {{ $m.interval }}
 {{- end }}
 {{- end -}}
 
@@ -63,30 +63,30 @@ prometheus.{{ $key }}: must be longer than 0, got {{ $duration }}
 {{- $path := include "supersonic.prometheus.urlGroup" (list . 4) -}}
 {{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- if not $host }}
-prometheus.external.url: must be a host, or a URL such as https://metrics.example.org:9090/prometheus without user, query and fragment, got {{ if contains "@" $e.url }}one with a user{{ else }}{{ quote $e.url }}{{ end }}
+prometheus.external.url: must be a host, or a URL such as https://metrics.example.org:9090/prometheus without user, query or fragment, got {{ if contains "@" $e.url }}one with a user{{ else }}{{ quote $e.url }}{{ end }}
 {{- end }}
 {{- if and $scheme $e.scheme (ne $scheme $e.scheme) }}
-prometheus.external.scheme: must be the scheme of prometheus.external.url, {{ $scheme }}, or empty, got {{ $e.scheme }}
+prometheus.external.scheme: must equal the scheme of prometheus.external.url ({{ $scheme }}) or be empty, got {{ $e.scheme }}
 {{- end }}
 {{- if and $port $e.port (ne (int $port) (int $e.port)) }}
-prometheus.external.port: must be the port of prometheus.external.url, {{ $port }}, or null, got {{ int $e.port }}
+prometheus.external.port: must equal the port of prometheus.external.url ({{ $port }}) or be null, got {{ int $e.port }}
 {{- end }}
 {{- if and $host (or (lt (int $address.port) 1) (gt (int $address.port) 65535)) }}
-prometheus.external.url: must have a port of 1 to 65535, got {{ int $address.port }}
+prometheus.external.url: must have a port between 1 and 65535, got {{ int $address.port }}
 {{- end }}
 {{- if and $path $e.path (ne (trimAll "/" $path) (trimAll "/" $e.path)) }}
-prometheus.external.path: must be the path of prometheus.external.url, {{ $path }}, or empty, got {{ $e.path }}
+prometheus.external.path: must equal the path of prometheus.external.url ({{ $path }}) or be empty, got {{ $e.path }}
 {{- end }}
 {{- include "supersonic.prometheus.tlsFaults" (dict "tls" $e.tls "scheme" $address.scheme "host" $address.host "keda" .Values.keda.enabled) }}
 {{- if and $e.auth.bearerTokenSecret.name $e.auth.basicAuthSecret.name }}
-prometheus.external.auth: must have one of bearerTokenSecret and basicAuthSecret, got both
+prometheus.external.auth: must have only one of bearerTokenSecret and basicAuthSecret, got both
 {{- end }}
 {{- range $name, $value := $e.headers }}
 {{- if has (lower $name) (list "authorization" "host" "content-type" "content-length") }}
 prometheus.external.headers: must not set {{ $name }}{{ if eq (lower $name) "authorization" }}: use prometheus.external.auth, which reads a Secret{{ end }}
 {{- end }}
 {{- if and $.Values.keda.enabled (or (contains "," (toString $value)) (contains "=" (toString $value))) }}
-prometheus.external.headers.{{ $name }}: must hold no comma and no equals sign, which KEDA takes for the next header, got {{ toString $value | quote }}
+prometheus.external.headers.{{ $name }}: must not contain a comma or an equals sign, which KEDA reads as the start of the next header, got {{ toString $value | quote }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -95,34 +95,34 @@ prometheus.external.headers.{{ $name }}: must hold no comma and no equals sign, 
 {{- define "supersonic.prometheus.tlsFaults" -}}
 {{- $ca := or .tls.caSecret.name .tls.caConfigMap.name -}}
 {{- if and .tls.caSecret.name .tls.caConfigMap.name }}
-prometheus.external.tls: must have one of caSecret and caConfigMap, got both
+prometheus.external.tls: must have only one of caSecret and caConfigMap, got both
 {{- end }}
 {{- if and $ca .tls.insecureSkipVerify }}
-prometheus.external.tls.insecureSkipVerify: must be false with a CA: KEDA lets the CA win, and the others would not verify
+prometheus.external.tls.insecureSkipVerify: must be false with a CA: KEDA would verify, and the other consumers would not
 {{- end }}
 {{- if and (eq .scheme "http") (or $ca .tls.serverName .tls.insecureSkipVerify) }}
-prometheus.external.tls: needs the scheme https, got http
+prometheus.external.tls: requires the scheme https, got http
 {{- end }}
 {{- if and .keda .host .tls.serverName (ne .tls.serverName .host) }}
-prometheus.external.tls.serverName: must be empty or the host, {{ .host }}, while keda.enabled is true, since KEDA verifies no other name, got {{ .tls.serverName }}
+prometheus.external.tls.serverName: must be empty or the host ({{ .host }}) if keda.enabled is true, because KEDA verifies no other name, got {{ .tls.serverName }}
 {{- end }}
 {{- end -}}
 
 {{- define "supersonic.prometheus.embeddedFaults" -}}
 {{- $p := .Values.prometheus -}}
 {{- if $p.podMonitors.enabled }}
-prometheus.podMonitors.enabled: must be false beside the embedded Prometheus, which finds the pods by itself; set prometheus.external.enabled for the operator's
+prometheus.podMonitors.enabled: must be false with the embedded Prometheus, which discovers the pods itself; for an operator's Prometheus, set prometheus.external.enabled
 {{- end }}
 {{- $role := include "supersonic.names.component" (list . "prometheus-role") }}
 {{- $account := include "supersonic.names.component" (list . "prometheus-sa") }}
 {{- if not (has $p.server.useExistingClusterRoleName (list "" $role)) }}
-prometheus.server.useExistingClusterRoleName: must be empty, since the chart makes the Role {{ $role }}, got {{ quote $p.server.useExistingClusterRoleName }}
+prometheus.server.useExistingClusterRoleName: must be empty, because the chart creates the Role {{ $role }}, got {{ quote $p.server.useExistingClusterRoleName }}
 {{- end }}
 {{- if not (has $p.serviceAccounts.server.name (list "" $account)) }}
-prometheus.serviceAccounts.server.name: must be empty, since the chart makes the ServiceAccount {{ $account }}, got {{ quote $p.serviceAccounts.server.name }}
+prometheus.serviceAccounts.server.name: must be empty, because the chart creates the ServiceAccount {{ $account }}, got {{ quote $p.serviceAccounts.server.name }}
 {{- end }}
 {{- if not (has $p.server.configMapOverrideName (list "" "prometheus-config")) }}
-prometheus.server.configMapOverrideName: must be empty, since the chart makes the configuration, got {{ quote $p.server.configMapOverrideName }}
+prometheus.server.configMapOverrideName: must be empty, because the chart creates the configuration, got {{ quote $p.server.configMapOverrideName }}
 {{- end }}
 {{- include "supersonic.prometheus.storageFaults" $p.server }}
 {{- if and $p.server.ingress.enabled (not (or $p.server.ingress.hosts $p.server.ingress.hostName)) }}
@@ -140,7 +140,7 @@ prometheus.server.ingress.hosts: must name a host, got none
 {{- /* Prometheus' GB is Kubernetes' Gi. */ -}}
 {{- $kept := regexReplaceAll "([A-Z])$" (trimSuffix "B" .retentionSize) "${1}i" }}
 {{- if ge (include "supersonic.pods.amount" $kept | float64) (include "supersonic.pods.amount" $size | float64) }}
-prometheus.server.retentionSize: must be less than prometheus.server.{{ $key }}, {{ $size }}, or the volume is full first, got {{ .retentionSize }}, which is {{ $kept }}
+prometheus.server.retentionSize: must be less than prometheus.server.{{ $key }} ({{ $size }}), or the volume fills up first, got {{ .retentionSize }}, which is {{ $kept }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -156,23 +156,23 @@ prometheus.server.retentionSize: must be less than prometheus.server.{{ $key }},
 {{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $p := .Values.prometheus -}}
 {{- if and $p.enabled $p.external.enabled }}
-prometheus.enabled: has no effect beside prometheus.external.enabled: the external Prometheus is used and none is installed
+prometheus.enabled: has no effect if prometheus.external.enabled is true: the external Prometheus is used, and none is installed
 {{- end }}
 {{- if and (eq $address.scheme "http") (ne $address.auth.type "none") }}
-prometheus.external.auth: is sent in clear to http://{{ $address.host }}
+prometheus.external.auth: is sent unencrypted to http://{{ $address.host }}
 {{- end }}
 {{- if $address.insecureSkipVerify }}
-prometheus.external.tls.insecureSkipVerify: whoever stands between can answer in Prometheus' place; a CA is better
+prometheus.external.tls.insecureSkipVerify: anyone on the network path can impersonate Prometheus; configure a CA instead
 {{- end }}
 {{- if and (include "supersonic.prometheus.embedded" .) $p.server.ingress.enabled }}
-prometheus.server.ingress.enabled: Prometheus asks nobody for a password{{ if include "supersonic.prometheus.remoteWrite" . }}, and whoever reaches the host can write the series that size the fleet{{ end }}: have the Ingress ask for one
+prometheus.server.ingress.enabled: Prometheus has no authentication{{ if include "supersonic.prometheus.remoteWrite" . }}, and anyone who can reach the host can write the series that scale the fleet{{ end }}: add authentication to the Ingress
 {{- end }}
 {{- if include "supersonic.prometheus.operator" . }}
 {{- $unlabelled := list }}
 {{- if not $p.podMonitors.labels }}{{ $unlabelled = append $unlabelled "podMonitors" }}{{ end }}
 {{- if and $p.rules.enabled (not $p.rules.labels) }}{{ $unlabelled = append $unlabelled "rules" }}{{ end }}
 {{- range $unlabelled }}
-prometheus.{{ . }}.labels: is empty, so that an operator may pass them over, as that of kube-prometheus-stack does without a label release that names its own release
+prometheus.{{ . }}.labels: is empty, so an operator may ignore them; kube-prometheus-stack, for example, selects by the label release, set to the name of its own release
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -51,7 +51,7 @@ tempo.tempo.retention: must be longer than 0, got {{ $retention }}
 {{- define "supersonic.tempo.advice" -}}
 {{- $generator := .Values.tempo.tempo.metricsGenerator -}}
 {{- if and .Values.tempo.enabled $generator.enabled (not (include "supersonic.tempo.remoteWriteUrl" .)) }}
-tempo.tempo.metricsGenerator.remoteWriteUrl: is empty and there is no embedded Prometheus, so no metrics are made of the traces
+tempo.tempo.metricsGenerator.remoteWriteUrl: is empty and there is no embedded Prometheus, so no metrics are generated from the traces
 {{- end }}
 {{- end -}}
 

@@ -1,4 +1,4 @@
-{{- /* Faults and advice of the section triton, one a line. */ -}}
+{{- /* Errors and warnings of the section triton, one per line. */ -}}
 {{- define "supersonic.triton.faults" -}}
 {{- include "supersonic.triton.portFaults" . }}
 {{- include "supersonic.triton.volumeFaults" . }}
@@ -7,7 +7,7 @@
 {{- include "supersonic.triton.gpuFaults" . }}
 {{- $least := add .Values.triton.drain.sleepSeconds (include "supersonic.triton.exitTimeout" .) }}
 {{- if le (include "supersonic.triton.gracePeriod" . | int64) $least }}
-triton.terminationGracePeriodSeconds: must be above {{ $least }}, the drain of {{ int64 .Values.triton.drain.sleepSeconds }} and the server's exit timeout of {{ include "supersonic.triton.exitTimeout" . }}, got {{ include "supersonic.triton.gracePeriod" . }}
+triton.terminationGracePeriodSeconds: must be above {{ $least }}, the sum of the drain ({{ int64 .Values.triton.drain.sleepSeconds }}) and Triton's exit timeout ({{ include "supersonic.triton.exitTimeout" . }}), got {{ include "supersonic.triton.gracePeriod" . }}
 {{- end }}
 {{- end -}}
 
@@ -16,26 +16,26 @@ triton.terminationGracePeriodSeconds: must be above {{ $least }}, the drain of {
 {{- range .Values.triton.service.ports }}{{ $names = append $names .name }}{{ end -}}
 {{- range $name := list "http" "grpc" "metrics" }}
 {{- if not (has $name $names) }}
-triton.service.ports: must hold a port named {{ $name }}, got {{ join ", " $names | default "none" }}
+triton.service.ports: must contain a port named {{ $name }}, got {{ join ", " $names | default "none" }}
 {{- end }}
 {{- end }}
 {{- if ne (len $names) (len (uniq $names)) }}
-triton.service.ports: must have each name once, got {{ join ", " $names }}
+triton.service.ports: must have unique names, got {{ join ", " $names }}
 {{- end }}
 {{- $taken := list }}
 {{- range .Values.triton.service.ports }}
 {{- $port := printf "%d/%s" (int64 .port) (get . "protocol" | default "TCP") }}
 {{- if has $port $taken }}
-triton.service.ports: must have each port once, got {{ $port }} twice
+triton.service.ports: must have unique ports, got {{ $port }} twice
 {{- end }}
 {{- $taken = append $taken $port }}
 {{- with get . "nodePort" }}
-triton.service.ports: must have no nodePort, since the Service is headless, got {{ int64 . }}
+triton.service.ports: must not have a nodePort, because the Service is headless, got {{ int64 . }}
 {{- end }}
 {{- end }}
 {{- $probed := .Values.triton.startupProbe.httpGet.port }}
 {{- if and (kindIs "string" $probed) (not (has $probed $names)) }}
-triton.startupProbe.httpGet.port: must be a number, or a name in triton.service.ports, got {{ quote $probed }}
+triton.startupProbe.httpGet.port: must be a number or a name in triton.service.ports, got {{ quote $probed }}
 {{- end }}
 {{- end -}}
 
@@ -43,7 +43,7 @@ triton.startupProbe.httpGet.port: must be a number, or a name in triton.service.
 {{- $volumes := list -}}
 {{- range include "supersonic.triton.volumes" . | fromYamlArray }}
 {{- if has .name $volumes }}
-triton.extraVolumes: must each have a name that no other volume of the pod has, got {{ quote .name }}
+triton.extraVolumes: must have names that are unique in the pod, got {{ quote .name }}
 {{- end }}
 {{- $volumes = append $volumes .name }}
 {{- end }}
@@ -54,7 +54,7 @@ triton.extraVolumes: must each have a name that no other volume of the pod has, 
 triton.extraVolumeMounts: must name a volume of triton.extraVolumes, got {{ quote .name }}
 {{- end }}
 {{- if has $path $paths }}
-triton.extraVolumeMounts: must each have a mountPath that no other mount has, got {{ quote $path }}
+triton.extraVolumeMounts: must have mountPaths that are unique in the container, got {{ quote $path }}
 {{- end }}
 {{- $paths = append $paths $path }}
 {{- end }}
@@ -67,12 +67,12 @@ triton.extraVolumeMounts: must each have a mountPath that no other mount has, go
 {{- range $key := list "initContainers" "extraContainers" }}
 {{- range $i, $container := get $section $key | default list }}
 {{- if has $container.name $names }}
-triton.{{ $key }}: must each have a name that no other container of the pod has, got {{ quote $container.name }}
+triton.{{ $key }}: must have names that are unique in the pod, got {{ quote $container.name }}
 {{- end }}
 {{- $names = append $names $container.name }}
 {{- range get $container "ports" | default list }}
 {{- if eq (get . "name" | toString) "metrics" }}
-triton.{{ $key }}: must leave the port name metrics to the server, or Prometheus scrapes both, got containerPort {{ get . "containerPort" }}
+triton.{{ $key }}: must not have a port named metrics, which Prometheus would also scrape, got containerPort {{ get . "containerPort" }}
 {{- end }}
 {{- end }}
 {{- include "supersonic.pods.resourceFaults" (list (printf "triton.%s[%d]" $key $i) (get $container "resources" | default dict)) }}
@@ -89,13 +89,13 @@ triton.modelRepository.mountPath: must be an absolute path, got {{ quote .mountP
 {{- if not .storageType }}
 triton.modelRepository.storageType: must be pvc, nfs, cvmfs-pvc or cvmfs-hostPath, got ""
 {{- else if and (eq .storageType "pvc") (not .pvc.claimName) }}
-triton.modelRepository.pvc.claimName: must name an existing claim with storageType pvc, got ""
+triton.modelRepository.pvc.claimName: must name an existing claim if storageType is pvc, got ""
 {{- else if eq .storageType "nfs" }}
 {{- if not .nfs.server }}
-triton.modelRepository.nfs.server: must name a host with storageType nfs, got ""
+triton.modelRepository.nfs.server: must be a host if storageType is nfs, got ""
 {{- end }}
 {{- if not (hasPrefix "/" (.nfs.path | default "")) }}
-triton.modelRepository.nfs.path: must be an absolute path with storageType nfs, got {{ .nfs.path | default "" | quote }}
+triton.modelRepository.nfs.path: must be an absolute path if storageType is nfs, got {{ .nfs.path | default "" | quote }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -107,9 +107,9 @@ triton.modelRepository.nfs.path: must be an absolute path with storageType nfs, 
 {{- $limit := get ($r.limits | default dict) . | toString }}
 {{- $request := get ($r.requests | default dict) . | toString }}
 {{- if not $limit }}
-triton.resources.limits: must hold {{ . }} as well, since a GPU is never shared by requests alone, got a request of {{ $request }}
+triton.resources.limits: must include {{ . }} too, because Kubernetes requires a GPU limit that equals the request, got a request of {{ $request }}
 {{- else if and $request (ne $limit $request) }}
-triton.resources.requests: must ask for as many {{ . }} as the limit, {{ $limit }}, got {{ $request }}
+triton.resources.requests: must request as many {{ . }} as the limit ({{ $limit }}), got {{ $request }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -119,15 +119,15 @@ triton.resources.requests: must ask for as many {{ . }} as the limit, {{ $limit 
 {{- include "supersonic.triton.podAdvice" . }}
 {{- include "supersonic.triton.traceAdvice" . }}
 {{- if $t.startupProbe.reset }}
-triton.startupProbe.reset: leaves the models {{ include "supersonic.triton.startupBudget" . }}s to load before the server is restarted
+triton.startupProbe.reset: gives the models {{ include "supersonic.triton.startupBudget" . }}s to load before Triton is restarted
 {{- end }}
 {{- if and (include "supersonic.triton.isScript" .) (not (include "supersonic.triton.isPlainScript" .)) }}
 {{- if not (regexMatch "(^|[;&|\\s])exec\\s" (first $t.args)) }}
-triton.args: the shell keeps the signal to end from the server, which is killed after its grace period; put exec in front of the server's command
+triton.args: the shell does not pass the termination signal to the server, which is killed after the grace period; put exec before the server's command
 {{- end }}
 {{- end }}
 {{- if and .Values.envoy.enabled (lt (int64 $t.drain.sleepSeconds) 33) }}
-triton.drain.sleepSeconds: under 33 a call may still go to a server that has ended, where the cluster keeps DNS answers for 30s and Envoy asks every second, got {{ int64 $t.drain.sleepSeconds }}
+triton.drain.sleepSeconds: should be at least 33, or calls may go to a replica that has exited: cluster DNS caches answers for up to 30s, and Envoy resolves every second, got {{ int64 $t.drain.sleepSeconds }}
 {{- end }}
 {{- end -}}
 
@@ -137,7 +137,7 @@ triton.drain.sleepSeconds: under 33 a call may still go to a server that has end
 {{- $share := .Values.envoy.tracing_sampling_rate -}}
 {{- if and .Values.envoy.enabled (or (index .Values "opentelemetry-collector").enabled .Values.envoy.tracing.host) (gt $rate 0) }}
 {{- if or (lt (mulf $rate $share) 0.99) (gt (mulf $rate $share) 1.01) }}
-envoy.tracing_sampling_rate: should be the inverse of rate={{ $rate }} in triton.args, or the spans of one side are without those of the other, got {{ toJson $share }}
+envoy.tracing_sampling_rate: should be the inverse of rate={{ $rate }} in triton.args, or Envoy and Triton trace different requests, got {{ toJson $share }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -146,7 +146,7 @@ envoy.tracing_sampling_rate: should be the inverse of rate={{ $rate }} in triton
 {{- $t := .Values.triton -}}
 {{- $m := $t.modelRepository -}}
 {{- if and $m.enabled (has $m.storageType (list "nfs" "cvmfs-hostPath")) }}
-triton.modelRepository.storageType: {{ $m.storageType }} is refused in a namespace of the Pod Security Standard restricted{{ if eq $m.storageType "cvmfs-hostPath" }}, and of baseline{{ end }}
+triton.modelRepository.storageType: {{ $m.storageType }} is rejected in namespaces with the Pod Security Standard restricted{{ if eq $m.storageType "cvmfs-hostPath" }} or baseline{{ end }}
 {{- end }}
 {{- $user := get ($t.podSecurityContext | default dict) "runAsNonRoot" }}
 {{- if and (not $user) (not (get ($t.securityContext | default dict) "runAsNonRoot")) }}
@@ -155,7 +155,7 @@ triton.podSecurityContext.runAsNonRoot: the server may run as root
 {{- $memory := get (get ($t.resources | default dict) "limits" | default dict) "memory" }}
 {{- if and $t.shmSize $memory }}
 {{- if gt (include "supersonic.pods.amount" $t.shmSize | float64) (include "supersonic.pods.amount" $memory | float64) }}
-triton.shmSize: {{ $t.shmSize }} is more than the memory limit of {{ $memory }}, which it counts against
+triton.shmSize: {{ $t.shmSize }} exceeds the memory limit of {{ $memory }}, which it counts toward
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -77,7 +77,7 @@ shell's place.
 {{- end -}}
 {{- end -}}
 
-{{- /* The resources nvidia.com/… that limits or requests ask for, one a line. */ -}}
+{{- /* The resources nvidia.com/… in the limits or requests, one per line. */ -}}
 {{- define "supersonic.triton.gpus" -}}
 {{- $r := .Values.triton.resources | default dict -}}
 {{- range $name := concat (keys ($r.limits | default dict)) (keys ($r.requests | default dict)) | uniq | sortAlpha -}}

@@ -86,32 +86,18 @@ func (f *templateFlags) run(out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if f.notes {
-		m, err := render.Chart(c, user.Values, f.options)
-		if err := f.check(c, user, err, io.Discard); err != nil {
-			return err // NOTES have the advice
-		}
-		_, err = fmt.Fprintln(out, strings.TrimSpace(m.Notes()))
-		return err
-	}
-	docs, err := render.Documents(c, user.Values, f.options)
-	if err := f.check(c, user, err, errOut); err != nil {
-		return err
-	}
-	return f.print(docs, out)
-}
-
-// check gives all that is invalid, or else what kept the chart from rendering,
-// and prints advice.
-func (f *templateFlags) check(c *render.Loaded, user render.User, rendered error, errOut io.Writer) error {
-	if _, err := readScaling(c, user, f.options, rendered); err != nil {
+	rendered, err := render.All(c, user.Values, f.options)
+	if _, err := readScaling(c, user, f.options, err); err != nil {
 		return located(user, err)
 	}
-	advice, err := render.Advice(c, user.Values, f.options)
-	for _, a := range advice {
+	if f.notes {
+		_, err := fmt.Fprintln(out, strings.TrimSpace(rendered.Notes)) // they have the advice
+		return err
+	}
+	for _, a := range rendered.Advice {
 		fmt.Fprintf(errOut, "supersonic: warning: %v\n", at(user, a))
 	}
-	return err
+	return f.print(rendered.Documents, out)
 }
 
 func (f *templateFlags) print(docs []render.Document, out io.Writer) error {

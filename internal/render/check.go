@@ -8,6 +8,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
+const adviceName = "supersonic.advice"
+
 // Check gives what the chart's schema and the chart's own checks refuse, as
 // [promql.FieldErrors], without rendering the chart.
 func Check(c *Loaded, vals map[string]any, o Options) error {
@@ -21,7 +23,7 @@ func Check(c *Loaded, vals map[string]any, o Options) error {
 // Advice is what the chart has to say about values that render, and that may
 // not be meant. It has the form of errors. Values that the schema refuses get none.
 func Advice(c *Loaded, vals map[string]any, o Options) (promql.FieldErrors, error) {
-	found, _, err := checks(c, vals, o, "supersonic.advice")
+	found, _, err := checks(c, vals, o, adviceName)
 	return found, err
 }
 

@@ -1,12 +1,17 @@
 package render
 
 import (
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
+	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
+
+	"github.com/fastmachinelearning/supersonic/promql"
 )
 
 // A Document is one rendered object, as Helm would send it to a cluster.
@@ -20,25 +25,52 @@ type Document struct {
 // String is the document as `helm template` prints it.
 func (d Document) String() string { return "---\n# Source: " + d.Source + "\n" + d.Text + "\n" }
 
-// Documents renders as [Chart] does, and gives the objects in the order in which
-// Helm installs them; hooks come last.
+// A Rendered chart is all that one render gives.
+type Rendered struct {
+	Documents []Document // in the order in which Helm installs them; hooks come last
+	Notes     string     // what Helm prints after an installation
+	Advice    promql.FieldErrors
+}
+
+// Documents renders as [Chart] does, and gives the objects.
 func Documents(c *Loaded, vals map[string]any, o Options) ([]Document, error) {
-	rendered, err := files(c, vals, o)
-	if err != nil {
-		return nil, err
+	r, err := All(c, vals, o)
+	return r.Documents, err
+}
+
+// All renders as [Chart] does. A chart that is not ours has no advice.
+func All(c *Loaded, vals map[string]any, o Options) (Rendered, error) {
+	whole := *c.Chart
+	if defines(c, adviceName) {
+		whole.Templates = append(slices.Clone(whole.Templates), asking(adviceName))
 	}
-	maps.DeleteFunc(rendered, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
+	rendered, err := files(&Loaded{&whole, c.schema}, vals, o)
+	if err != nil {
+		return Rendered{}, err
+	}
+	r := Rendered{
+		Notes:  rendered[path.Join(c.Name(), "templates/NOTES.txt")],
+		Advice: fieldErrors(rendered[path.Join(c.Name(), askedFile)]),
+	}
+	maps.DeleteFunc(rendered, func(name, _ string) bool {
+		return strings.HasSuffix(name, "NOTES.txt") || strings.HasSuffix(name, askedFile)
+	})
 	hooks, manifests, err := releaseutil.SortManifests(rendered, nil, releaseutil.InstallOrder)
 	if err != nil {
-		return nil, err
+		return Rendered{}, err
 	}
-	var docs []Document
 	for _, m := range manifests {
-		docs = append(docs, Document{Source: m.Name, Text: m.Content})
+		r.Documents = append(r.Documents, Document{Source: m.Name, Text: m.Content})
 	}
 	for _, h := range hooks {
 		test := slices.Contains(h.Events, release.HookTest)
-		docs = append(docs, Document{Source: h.Path, Text: h.Manifest, Hook: true, Test: test})
+		r.Documents = append(r.Documents, Document{Source: h.Path, Text: h.Manifest, Hook: true, Test: test})
 	}
-	return docs, nil
+	return r, nil
+}
+
+func defines(c *Loaded, name string) bool {
+	return slices.ContainsFunc(c.Templates, func(t *helmchart.File) bool {
+		return strings.Contains(string(t.Data), fmt.Sprintf("define %q", name))
+	})
 }

@@ -70,9 +70,8 @@ func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
 // supersonic.advice. Nothing else is rendered, and values that contradict each
 // other do not stop it.
 func Define(c *Loaded, vals map[string]any, o Options, name string) (string, error) {
-	const asked = "templates/define"
 	partials := *c.Chart
-	partials.Templates = []*helmchart.File{{Name: asked, Data: fmt.Appendf(nil, "{{ include %q . }}", name)}}
+	partials.Templates = []*helmchart.File{asking(name)}
 	for _, t := range c.Templates {
 		if strings.HasPrefix(path.Base(t.Name), "_") {
 			partials.Templates = append(partials.Templates, t)
@@ -82,7 +81,14 @@ func Define(c *Loaded, vals map[string]any, o Options, name string) (string, err
 	if err != nil {
 		return "", err
 	}
-	return files[path.Join(c.Name(), asked)], nil
+	return files[path.Join(c.Name(), askedFile)], nil
+}
+
+const askedFile = "templates/define"
+
+// asking is a template whose text is that of one define.
+func asking(name string) *helmchart.File {
+	return &helmchart.File{Name: askedFile, Data: fmt.Appendf(nil, "{{ include %q . }}", name)}
 }
 
 // renderAll gives the text of each template by its full path, without the empty ones.

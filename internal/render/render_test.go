@@ -27,3 +27,20 @@ func TestDefineGivesTheTextOfOneDefine(t *testing.T) {
 		t.Errorf("got %q, want sonic", got)
 	}
 }
+
+// A chart of one's own need not have advice, and one render gives all of ours.
+func TestAllGivesObjectsNotesAndAdvice(t *testing.T) {
+	r, err := render.All(chartOf(t, `{}`), nil, manifest.Options)
+	if err != nil || len(r.Documents) != 1 || len(r.Advice) > 0 {
+		t.Errorf("another chart: got %v, %v", r, err)
+	}
+	r, err = render.All(manifest.Chart(t), manifest.Values(t, "{serverLoadThreshold: 100, keda: {enabled: true}, prometheus: {enabled: true}}"), manifest.Options)
+	if err != nil || len(r.Documents) < 3 || !r.Advice.Has("serverLoadThreshold") || r.Notes == "" {
+		t.Errorf("ours: got %d objects, advice %v, notes %q, %v", len(r.Documents), r.Advice, r.Notes, err)
+	}
+	for _, d := range r.Documents {
+		if d.Source == "supersonic/templates/define" || d.Source == "supersonic/templates/NOTES.txt" {
+			t.Errorf("%s is among the objects", d.Source)
+		}
+	}
+}

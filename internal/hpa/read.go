@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	autoscaling "k8s.io/api/autoscaling/v2"
@@ -85,7 +87,7 @@ type trigger struct {
 	Type              string                       `json:"type"`
 	Name              string                       `json:"name"`
 	MetricType        autoscaling.MetricTargetType `json:"metricType"`
-	Metadata          map[string]string            `json:"metadata"`
+	Metadata          map[string]any               `json:"metadata"` // of strings: the API server refuses anything else
 	AuthenticationRef json.RawMessage              `json:"authenticationRef"`
 }
 
@@ -124,11 +126,19 @@ func (t trigger) read(key string) (Trigger, error) {
 	if t.Type != "prometheus" {
 		errs = append(errs, fmt.Errorf("%s.type: must be prometheus, got %s", key, t.Type))
 	}
+	for _, name := range slices.Sorted(maps.Keys(t.Metadata)) {
+		if v := t.Metadata[name]; !isString(v) {
+			errs = append(errs, fmt.Errorf("%s.metadata.%s: must be a string, got %v", key, name, v))
+		}
+	}
+	if len(errs) > 0 {
+		return Trigger{}, errors.Join(errs...)
+	}
 	number := func(name string) float64 {
-		text, ok := t.Metadata[name]
-		if !ok && name != "threshold" {
+		if _, ok := t.Metadata[name]; !ok && name != "threshold" {
 			return 0
 		}
+		text, _ := t.Metadata[name].(string)
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s.metadata.%s: must be a number, got %q", key, name, text))
@@ -142,7 +152,7 @@ func (t trigger) read(key string) (Trigger, error) {
 		MetricType:       t.MetricType,
 		IgnoreNullValues: true,
 	}
-	if text, ok := t.Metadata["ignoreNullValues"]; ok {
+	if text, ok := t.Metadata["ignoreNullValues"].(string); ok {
 		v, err := strconv.ParseBool(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s.metadata.ignoreNullValues: must be true or false, got %q", key, text))
@@ -150,6 +160,11 @@ func (t trigger) read(key string) (Trigger, error) {
 		read.IgnoreNullValues = v
 	}
 	return read, errors.Join(errs...)
+}
+
+func isString(v any) bool {
+	_, ok := v.(string)
+	return ok
 }
 
 func value(p *int32, other int32) int32 {

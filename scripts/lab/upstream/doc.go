@@ -1,0 +1,2 @@
+// Package upstream holds internal/hpa against the code of Kubernetes itself.
+package upstream

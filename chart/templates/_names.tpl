@@ -54,7 +54,7 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- end -}}
 {{- $otel := index .Values "opentelemetry-collector" -}}
 {{- if $otel.enabled -}}
-{{- range $name, $exporter := get $otel.config "exporters" | default dict -}}
+{{- range $name, $exporter := get ($otel.config | default dict) "exporters" | default dict -}}
 {{- if kindIs "map" $exporter -}}
 {{- $_ := set $urls (printf "opentelemetry-collector.config.exporters.%s.endpoint" $name) $exporter.endpoint -}}
 {{- end -}}

@@ -157,12 +157,14 @@ func fieldError(path []string, what string) *promql.FieldError {
 }
 
 // unknownKeys names each key that the chart does not know, with what took its place
-// if an older chart had it, or the key that was probably meant, or what is done in
-// place of the section's other keys, or what the schema's comment says.
+// if an older chart had it, or the key that was probably meant, or how a key has to
+// look, or what is done in place of the section's other keys, or what the schema's
+// comment says.
 func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promql.FieldErrors {
 	part := s.at(e.SchemaURL)
 	known, _ := part["properties"].(map[string]any)
 	hint, _ := part["$comment"].(string)
+	_, byPattern := part["patternProperties"]
 	var errs promql.FieldErrors
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		path := append(slices.Clone(e.InstanceLocation), key)
@@ -173,7 +175,7 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promq
 			text += "; " + old
 		case near != "":
 			text += ", did you mean " + near + "?"
-		case old != "":
+		case old != "" && !byPattern:
 			text += "; " + old
 		case hint != "":
 			text += "; " + hint

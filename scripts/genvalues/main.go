@@ -1,36 +1,60 @@
-// Command genvalues writes the table of values in chart/README.md from the
-// comments in chart/values.yaml.
+// Command genvalues writes what follows from chart/values.yaml: the schema of
+// the values, with the types in chart/values.types.yaml, and the table in
+// chart/README.md.
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
 const (
-	readmeFile = "chart/README.md"
 	valuesFile = "chart/values.yaml"
+	typesFile  = "chart/values.types.yaml"
+	schemaFile = "chart/values.schema.json"
+	readmeFile = "chart/README.md"
 )
 
 func main() {
-	if err := write(); err != nil {
-		fmt.Fprintln(os.Stderr, "genvalues:", err)
+	if err := write("."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func write() error {
-	readme, err := os.ReadFile(readmeFile)
+func write(root string) error {
+	files, err := generate(os.DirFS(root))
 	if err != nil {
 		return err
 	}
-	values, err := os.ReadFile(valuesFile)
-	if err != nil {
-		return err
+	for name, text := range files {
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			return err
+		}
 	}
-	text, err := put(readme, values)
-	if err != nil {
-		return err
+	return nil
+}
+
+// generate gives the generated files, or all that keeps it from that.
+func generate(root fs.FS) (map[string][]byte, error) {
+	text := map[string][]byte{}
+	for _, name := range []string{valuesFile, typesFile, readmeFile} {
+		var err error
+		if text[name], err = fs.ReadFile(root, name); err != nil {
+			return nil, err
+		}
 	}
-	return os.WriteFile(readmeFile, text, 0o644)
+	values, err := readValues(text[valuesFile])
+	types, typesErr := readTypes(text[typesFile])
+	if err := errors.Join(err, typesErr); err != nil {
+		return nil, err
+	}
+	schema, err := newSchema(values, types)
+	if err != nil {
+		return nil, err
+	}
+	readme, err := put(text[readmeFile], values)
+	return map[string][]byte{schemaFile: schema, readmeFile: readme}, err
 }

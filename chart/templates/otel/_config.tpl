@@ -5,7 +5,7 @@ pipelines too.
 */ -}}
 {{- define "supersonic.otel.config" -}}
 {{- $config := include "supersonic.otel.defaults" . | fromYaml -}}
-{{- $config = mustMergeOverwrite $config (deepCopy (index .Values "opentelemetry-collector" "config")) -}}
+{{- $config = mustMergeOverwrite $config (index .Values "opentelemetry-collector" "config" | default dict | deepCopy) -}}
 {{- $idle := list -}}
 {{- range $name, $exporter := $config.exporters -}}
 {{- if and (kindIs "map" $exporter) (hasKey $exporter "endpoint") -}}

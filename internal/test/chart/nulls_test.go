@@ -3,8 +3,11 @@ package chart_test
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fastmachinelearning/supersonic/chart"
 	"github.com/fastmachinelearning/supersonic/internal/render"
@@ -41,6 +44,59 @@ func TestEmptySectionsRenderOrAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A key whose default is an empty map or list may be left without a value in a
+// file, and means the same.
+func TestNullMeansTheEmptyDefault(t *testing.T) {
+	text, err := fs.ReadFile(chart.FS(), "values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := render.Options{Release: "sonic", Namespace: "cms"}
+	want, err := render.Chart(manifest.Chart(t), manifest.Values(t, everythingOn), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := emptyDefaults(manifest.Values(t, string(text)), nil)
+	paths = slices.DeleteFunc(paths, func(path []string) bool { return path[len(path)-1] == "hosts" }) // which an Ingress needs
+	if len(paths) == 0 {
+		t.Fatal("no default is empty")
+	}
+	for _, path := range paths {
+		t.Run(strings.Join(path, "."), func(t *testing.T) {
+			t.Parallel()
+			values := manifest.Values(t, everythingOn)
+			empty(values, path)
+			got, err := render.Chart(manifest.Chart(t), values, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-empty +null):\n%s", diff)
+			}
+		})
+	}
+}
+
+// emptyDefaults are the paths of all maps and lists that hold nothing.
+func emptyDefaults(values map[string]any, at []string) [][]string {
+	var paths [][]string
+	for key, value := range values {
+		path := append(at[:len(at):len(at)], key)
+		switch value := value.(type) {
+		case []any:
+			if len(value) == 0 {
+				paths = append(paths, path)
+			}
+		case map[string]any:
+			if len(value) == 0 {
+				paths = append(paths, path)
+			}
+			paths = append(paths, emptyDefaults(value, path)...)
+		}
+	}
+	return paths
 }
 
 // sections are the paths of all maps that hold keys.

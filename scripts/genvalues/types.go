@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// types are the parts of values.types.yaml, whose first lines say how a type is written.
+type types struct {
+	named  object          // types by name
+	keys   object          // types of values by the last word of their path
+	values object          // types of values by path
+	hints  object          // paths of sections by what these say
+	used   map[string]bool // names, keys and paths that something has used
+}
+
+// ofJSON are the types that JSON Schema has by itself.
+var ofJSON = []string{"null", "boolean", "integer", "number", "string", "object", "array"}
+
+func readTypes(text []byte) (*types, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", typesFile, err)
+	}
+	t := &types{used: map[string]bool{}}
+	if len(doc.Content) == 0 {
+		return t, nil
+	}
+	v, err := decode(doc.Content[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", typesFile, err)
+	}
+	parts, _ := v.(object)
+	var errs []error
+	for _, part := range parts {
+		into, ok := map[string]*object{"types": &t.named, "keys": &t.keys, "values": &t.values, "hints": &t.hints}[part.name]
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s: %s: must be types, keys, values or hints", typesFile, part.name))
+			continue
+		}
+		if *into, ok = part.value.(object); !ok {
+			errs = append(errs, fmt.Errorf("%s: %s: must be a map", typesFile, part.name))
+		}
+	}
+	return t, errors.Join(errs...)
+}
+
+// find gives the type of a value as the file writes it, and the entry that says it.
+func (t *types) find(v *value) (written any, entry string) {
+	if written, ok := t.values.get(v.path); ok {
+		return written, "values." + v.path
+	}
+	if written, ok := t.keys.get(v.key); ok {
+		return written, "keys." + v.key
+	}
+	return nil, ""
+}
+
+// schema turns a type, as the file writes it, into JSON Schema. A type that does
+// not say its own is the implied one.
+func (t *types) schema(written any, implied string) (any, error) {
+	switch written := written.(type) {
+	case string:
+		return t.alternatives(written)
+	case []any:
+		return object{{"enum", written}}, nil
+	case bool:
+		return written, nil
+	case object:
+		return t.expand(written, implied)
+	}
+	return nil, fmt.Errorf("must be a type, got %v", written)
+}
+
+// alternatives is the schema of types with " | " between them.
+func (t *types) alternatives(text string) (any, error) {
+	var all []any
+	var errs []error
+	words := strings.Split(text, " | ")
+	for _, word := range words {
+		switch {
+		case word == `""`:
+			all = append(all, object{{"const", ""}})
+		case slices.Contains(ofJSON, word):
+			all = append(all, object{{"type", word}})
+		case t.named.has(word):
+			t.used[word] = true
+			all = append(all, object{{"$ref", "#/definitions/" + word}})
+		default:
+			errs = append(errs, fmt.Errorf("no type is named %q", word))
+		}
+	}
+	switch {
+	case len(errs) > 0:
+		return nil, errors.Join(errs...)
+	case len(words) == 1:
+		return all[0], nil
+	}
+	return object{{"anyOf", all}}, nil
+}
+
+// expand is JSON Schema with types in place of schemas, made complete.
+func (t *types) expand(written object, implied string) (any, error) {
+	var errs []error
+	sub := func(v any) any {
+		s, err := t.schema(v, "")
+		errs = append(errs, err)
+		return s
+	}
+	full := object{}
+	switch {
+	case written.has("type", "enum"):
+	case written.has("items"):
+		full = append(full, member{"type", "array"})
+	case written.has("properties", "patternProperties", "additionalProperties", "minProperties"):
+		full = append(full, member{"type", "object"})
+	case written.has("pattern"):
+		full = append(full, member{"type", "string"})
+	case implied != "":
+		full = append(full, member{"type", implied})
+	default:
+		errs = append(errs, errors.New("has no type"))
+	}
+	if written.has("properties") && !written.has("additionalProperties") {
+		full = append(full, member{"additionalProperties", false})
+	}
+	for _, m := range written {
+		switch m.name {
+		case "items", "additionalProperties":
+			m.value = sub(m.value)
+		case "properties", "patternProperties":
+			var all object
+			of, _ := m.value.(object)
+			for _, p := range of {
+				all = append(all, member{p.name, sub(p.value)})
+			}
+			m.value = all
+		}
+		full = append(full, m)
+	}
+	return full, errors.Join(errs...)
+}
+
+// definitions are the schemas of all named types.
+func (t *types) definitions() (object, error) {
+	var all object
+	var errs []error
+	for _, m := range t.named {
+		s, err := t.schema(m.value, "")
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: types.%s: %w", typesFile, m.name, err))
+			s = true
+		}
+		all = append(all, member{m.name, s})
+	}
+	return all, errors.Join(errs...)
+}
+
+// cutNull takes null out of a type's alternatives, and says whether it was there.
+func cutNull(written any) (rest any, cut bool) {
+	switch written := written.(type) {
+	case string:
+		words := strings.Split(written, " | ")
+		others := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "null" })
+		return strings.Join(others, " | "), len(others) < len(words)
+	case []any:
+		others := slices.DeleteFunc(slices.Clone(written), func(v any) bool { return v == nil })
+		return others, len(others) < len(written)
+	}
+	return written, false
+}
+
+// hasNull says whether a named type accepts null by itself.
+func (t *types) hasNull(written any) bool {
+	name, _ := written.(string)
+	named, _ := t.named.get(name)
+	o, _ := named.(object)
+	of, _ := o.get("type")
+	list, _ := of.([]any)
+	return slices.Contains(list, "null")
+}

@@ -1,8 +1,12 @@
 package chart_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
@@ -79,5 +83,77 @@ func TestEveryTemplateIsRenderedBySomeValuesFile(t *testing.T) {
 	slices.Sort(missing)
 	if len(missing) > 0 {
 		t.Errorf("no values file renders %q: add one that does", missing)
+	}
+}
+
+// inFull are the golden folders that hold a long text as it is. Every other folder has a line with its digest, so that
+// a change of the text is one diff to read.
+var inFull = map[string]string{
+	"grafana/dashboards.yaml":  "minimal-full",
+	"envoy/lua-configmap.yaml": "scale-from-zero",
+	"envoy/configmap.yaml":     "scale-from-zero",
+	"tests/fleet-ready.yaml":   "minimal-full",
+}
+
+// longText is the line above a dashboard, a Lua program or a script.
+var longText = regexp.MustCompile(`^( *)(?:\S+\.json:|inline_string:|-) \|-?$`)
+
+// abridged is a manifest as a golden folder holds it.
+func abridged(folder, path, manifest string) string {
+	if full, ok := inFull[path]; !ok || full == folder {
+		return manifest
+	}
+	var kept []string
+	lines := strings.SplitAfter(manifest, "\n")
+	for len(lines) > 0 {
+		kept = append(kept, lines[0])
+		m := longText.FindStringSubmatch(strings.TrimSuffix(lines[0], "\n"))
+		lines = lines[1:]
+		if m == nil {
+			continue
+		}
+		table, code := block(lines, len(m[1]))
+		kept = append(append(kept, lines[:table]...), digest(lines[table:code], len(m[1])))
+		lines = lines[code:]
+	}
+	return strings.Join(kept, "")
+}
+
+// block gives the lines of a text that is indented deeper than its key: those of the table that a Lua program begins
+// with, which differs between folders, and all.
+func block(lines []string, indent int) (table, all int) {
+	end := strings.Repeat(" ", indent+2) + "}\n"
+	for all < len(lines) && (strings.TrimSpace(lines[all]) == "" || strings.HasPrefix(lines[all], strings.Repeat(" ", indent+1))) {
+		all++
+		if table == 0 && lines[all-1] == end && strings.HasSuffix(lines[0], "local config = {\n") {
+			table = all
+		}
+	}
+	return table, all
+}
+
+func digest(lines []string, indent int) string {
+	return fmt.Sprintf("%*s# %d lines, sha256 %x\n", indent+2, "", len(lines), sha256.Sum256([]byte(strings.Join(lines, ""))))
+}
+
+// TestAbridgedGoldensSeeEveryLine changes each line of what is abridged.
+func TestAbridgedGoldensSeeEveryLine(t *testing.T) {
+	for path, folder := range inFull {
+		whole, ok := named(t, folder).manifests(t)[path]
+		if !ok {
+			t.Fatalf("%s does not render %s", folder, path)
+		}
+		short := abridged("other", path, whole)
+		if strings.Count(short, "\n") > strings.Count(whole, "\n")-30 {
+			t.Errorf("%s: nothing long is left out", path)
+		}
+		lines := strings.SplitAfter(whole, "\n")
+		for i, line := range lines {
+			lines[i] = " " + line
+			if abridged("other", path, strings.Join(lines, "")) == short {
+				t.Errorf("%s:%d: a change is not seen", path, i+1)
+			}
+			lines[i] = line
+		}
 	}
 }

@@ -1,14 +1,28 @@
 package chart_test
 
 import (
+	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	helmlint "helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fastmachinelearning/supersonic/chart"
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
+
+const chartDir = "../../../chart"
 
 // parent is a chart of somebody else's that holds this one.
 const parent = `apiVersion: v2
@@ -48,5 +62,91 @@ func TestChartInsideAnother(t *testing.T) {
 				t.Errorf("%v: want %q in\n%s", err, tc.want, out)
 			}
 		})
+	}
+}
+
+func run(t testing.TB, program string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	// Helm reads no settings of whoever runs the test.
+	cmd.Env = append(os.Environ(), "HELM_NAMESPACE=", "KUBECONFIG=/dev/null")
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+// Helm can't be told a chart's version, so both render it as it is.
+func TestHelmRendersTheSameBytes(t *testing.T) {
+	helm := tools.Path(t, "helm")
+	c, err := render.Load(chart.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	forEachValuesFile(t, func(t *testing.T, vc valuesCase) {
+		want, errs, err := run(t, helm, "template", vc.release, chartDir, "-n", vc.namespace, "-f", vc.file, "--kube-version", "1.34")
+		if err != nil {
+			t.Fatal(errs)
+		}
+		docs, err := render.Documents(c, vc.vals, vc.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for _, d := range docs {
+			got.WriteString(d.String())
+		}
+		if diff := cmp.Diff(want, strings.TrimSpace(got.String())+"\n"); diff != "" {
+			t.Errorf("not what helm template prints (-helm +ours):\n%s", diff)
+		}
+	})
+}
+
+func TestHelmLintFindsNothing(t *testing.T) {
+	helm := tools.Path(t, "helm")
+	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
+		out, errs, err := run(t, helm, "lint", chartDir, "-n", c.namespace, "-f", c.file, "--strict")
+		if err != nil {
+			t.Errorf("helm lint: %s%s", out, errs)
+		}
+		for _, m := range helmlint.All(chartDir, c.vals, c.namespace, true).Messages {
+			if m.Severity > support.InfoSev {
+				t.Errorf("lint: %s: %v", m.Path, m.Err)
+			}
+		}
+	})
+}
+
+func TestHelmTestAsksTheFleetThroughEnvoy(t *testing.T) {
+	m := manifest.Render(t, "")
+	bootstrap := manifest.Object[corev1.ConfigMap](t, m, "envoy/configmap.yaml").Data["envoy.yaml"]
+	triton := envoy.StartTriton(t)
+	proxy := envoy.Start(t, envoy.Options{
+		Bootstrap: bootstrap,
+		Endpoints: map[string]string{"triton_grpc_service": triton.Addr, "triton_grpc_health": triton.Addr},
+	})
+	run := func() (string, error) {
+		c := manifest.Object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec.Containers[0]
+		host, port, err := net.SplitHostPort(proxy.Addr(t, "listener_grpc"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := append(c.Command, host, port, "2", "wake")
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run(); err != nil {
+		t.Errorf("with a server that is ready: %v\n%s", err, out)
+	}
+	triton.Down()
+	const cluster, service = "envoy_cluster_name", "triton_grpc_service"
+	envoy.Await(t, 30*time.Second, "Envoy has no healthy server", func() bool {
+		return proxy.Value(t, "envoy_cluster_membership_healthy", cluster, service) == 0
+	})
+	if out, err := run(); err == nil {
+		t.Errorf("without a server: must fail, got %s", out)
+	}
+	if n := proxy.Value(t, "envoy_cluster_upstream_cx_none_healthy", cluster, service); n < 1 {
+		t.Errorf("without a server: the call that wakes the fleet was not counted, got %g", n)
 	}
 }

@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -156,4 +157,44 @@ func TestScalingPartialIsTheLibraryForOtherValues(t *testing.T) {
 			thresholds(t, c, s)
 		})
 	}
+}
+
+func TestAdmissionThresholdStandsAboveTheScaler(t *testing.T) {
+	for _, tc := range []struct{ name, values, want string }{
+		{"default", "", "3"},
+		{"low-scaling", "serverLoadThreshold: 1.5", "3"},
+		{"high-scaling", "serverLoadThreshold: 4", "6"},
+		{"large", "serverLoadThreshold: 1000000", "1500000"},
+		{"given", "serverAdmissionThreshold: 2.25", "2.25"},
+		{"own-metric", ownMetric + "serverLoadThreshold: 0.5", "0.5"},
+		{"own-metric-given", ownMetric + "serverLoadThreshold: 20\nserverAdmissionThreshold: 30", "30"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := render.Define(manifest.Chart(t), manifest.Values(t, tc.values), manifest.Options, "supersonic.scaling.admissionThreshold")
+			if err != nil || got != tc.want {
+				t.Errorf("got %q, %v; want %s", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// thresholds fails unless the chart's numbers are those that Go reads.
+func thresholds(t *testing.T, c valuesCase, s values.Scaling) {
+	t.Helper()
+	for define, want := range map[string]float64{
+		"supersonic.scaling.scalingThreshold":   s.Thresholds.Scaling,
+		"supersonic.scaling.admissionThreshold": s.Thresholds.Admission,
+	} {
+		text, err := render.Define(manifest.Chart(t), c.vals, c.options(), define)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := strconv.ParseFloat(text, 64); err != nil || got != want {
+			t.Errorf("%s: got %q, want %g", define, text, want)
+		}
+	}
+}
+
+func TestThresholdsAreThoseOfTheLibrary(t *testing.T) {
+	forEachValuesFile(t, func(t *testing.T, c valuesCase) { thresholds(t, c, c.scaling(t)) })
 }

@@ -188,3 +188,32 @@ prometheus:
 		}
 	}
 }
+
+func TestPromtoolAcceptsThePrometheusConfiguration(t *testing.T) {
+	promtool := tools.Path(t, "promtool")
+	tried := 0
+	for _, c := range cases(t) {
+		if !c.on(t, "prometheus", "enabled") || c.on(t, "prometheus", "external", "enabled") {
+			continue
+		}
+		tried++
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			files := manifest.Data(t, c.manifests(t), "prometheus/configmap.yaml")
+			for name, text := range files {
+				// Files that the kubelet mounts; promtool looks for them.
+				text = strings.ReplaceAll(text, "/etc/prometheus/", dir+"/")
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, errs, err := run(t, promtool, "check", "config", "--lint=all", "--lint-fatal", filepath.Join(dir, "prometheus.yml"))
+			if err != nil {
+				t.Errorf("promtool: %s%s", out, errs)
+			}
+		})
+	}
+	if tried == 0 {
+		t.Error("no values file runs a Prometheus")
+	}
+}

@@ -9,6 +9,9 @@ import (
 // Mount replaces the files of a folder as the kubelet does: all at once, by a symbolic link that is renamed.
 func Mount(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	data, err := os.MkdirTemp(dir, "..data-")
 	if err != nil {
 		t.Fatal(err)

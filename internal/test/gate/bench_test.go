@@ -40,11 +40,11 @@ func BenchmarkGuardedCall(b *testing.B) {
 	took := map[string][]time.Duration{}
 	var gates []*gate.Gate
 	for _, k := range kinds {
-		g := gate.New(b)
+		g := gate.New(b, gate.Defaults().Limiter("enabled", k.gate))
 		answer := envoy.Sample("1")
 		answer.Delay = k.delay
 		g.Prometheus.Set(answer)
-		g.Run(b, gate.Defaults().Limiter("enabled", k.gate), k.edits...)
+		g.Run(b, k.edits...)
 		g.Index(b.Context())
 		gates = append(gates, g)
 	}
@@ -102,7 +102,7 @@ func callAtRate(b *testing.B, g *gate.Gate, rate int, lasts time.Duration) int {
 	calls, start := 0, time.Now()
 	clients := make([]*envoy.Client, 10)
 	for i := range clients {
-		clients[i] = envoy.Dial(b, g.Listener)
+		clients[i] = envoy.Dial(b, g.Listener(b))
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

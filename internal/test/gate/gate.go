@@ -13,9 +13,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fastmachinelearning/supersonic/chart"
-	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // Patience is how long a test waits for what takes a moment, on a machine that is busy.
@@ -64,91 +63,69 @@ func (v Values) Limiter(key string, value any) Values {
 	return v.With("envoy.rate_limiter.prometheus_based."+key, value)
 }
 
-// A Gate is an Envoy with the gate, between a client, a stub of Prometheus and a stub of Triton.
+// A Gate is the chart's Envoy with the gate.
 type Gate struct {
-	*envoy.Envoy
-	Prometheus *envoy.Prometheus
-	Triton     *envoy.Triton
-	Client     *envoy.Client
-	Listener   string // host:port
-	Secrets    string // folder that stands for /etc/prometheus-client
-
-	GateFiles string // folder that stands for /etc/envoy/gate
-
+	*envoy.Proxy
 	reloads int
 }
 
-// An Edit changes the text of the gate's file, to put a fault there.
+// An Edit changes the text of the gate's files, to put an error there.
 type Edit func(string) string
 
-// New makes the stubs, for a gate that runs later.
-func New(t testing.TB) *Gate {
+// New renders the chart and makes the stubs, for a gate that runs later.
+func New(t testing.TB, v Values) *Gate {
 	t.Helper()
-	return &Gate{
-		Prometheus: envoy.StartPrometheus(t), Triton: envoy.StartTriton(t),
-		Secrets: t.TempDir(), GateFiles: t.TempDir(),
-	}
+	return &Gate{Proxy: envoy.NewProxy(t, v.yaml(t))}
 }
 
 // Start makes the stubs and runs the gate.
 func Start(t testing.TB, v Values, edits ...Edit) *Gate {
 	t.Helper()
-	g := New(t)
-	g.Run(t, v, edits...)
+	g := New(t, v)
+	g.Run(t, edits...)
 	return g
 }
 
 // Run starts Envoy.
-func (g *Gate) Run(t testing.TB, v Values, edits ...Edit) {
+func (g *Gate) Run(t testing.TB, edits ...Edit) {
 	t.Helper()
-	bootstrap := g.write(t, v, edits...)
-	endpoints := map[string]string{"triton_grpc_service": g.Triton.Addr, "triton_grpc_health": g.Triton.Addr}
-	if strings.Contains(bootstrap, "prometheus_cluster") {
-		endpoints["prometheus_cluster"] = g.Prometheus.Addr
-	}
-	g.Envoy = envoy.Start(t, envoy.Options{Bootstrap: bootstrap, Endpoints: endpoints})
-	g.Listener = g.Addr(t, "listener_grpc")
-	g.Client = envoy.Dial(t, g.Listener)
+	g.Proxy.Run(t, envoy.ProxyOptions{GateEdit: all(edits)})
 }
 
-// write renders the chart, mounts the gate's files, and returns Envoy's bootstrap.
-func (g *Gate) write(t testing.TB, v Values, edits ...Edit) string {
+func (v Values) yaml(t testing.TB) string {
 	t.Helper()
-	loaded, err := render.Load(chart.FS())
+	text, err := yaml.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifests, err := render.Chart(loaded, v, render.Options{Release: "sonic", Namespace: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	here := strings.NewReplacer("/etc/envoy/gate", g.GateFiles, "/etc/prometheus-client", g.Secrets)
-	files := data(t, manifests["envoy/lua-configmap.yaml"])
-	for name, text := range files {
+	return string(text)
+}
+
+func all(edits []Edit) func(string) string {
+	return func(text string) string {
 		for _, edit := range edits {
 			text = edit(text)
 		}
-		files[name] = here.Replace(text)
+		return text
 	}
-	envoy.Mount(t, g.GateFiles, files)
-	return here.Replace(data(t, manifests["envoy/configmap.yaml"])["envoy.yaml"])
 }
 
-func data(t testing.TB, configMap string) map[string]string {
+// Listener is the host:port that clients call.
+func (g *Gate) Listener(t testing.TB) string {
 	t.Helper()
-	var object struct {
-		Data map[string]string `json:"data"`
-	}
-	if err := yaml.Unmarshal([]byte(configMap), &object); err != nil {
-		t.Fatal(err)
-	}
-	return object.Data
+	return g.Addr(t, "listener_grpc")
+}
+
+// MountSecret replaces the credentials for Prometheus.
+func (g *Gate) MountSecret(t testing.TB, files map[string]string) {
+	t.Helper()
+	envoy.Mount(t, filepath.Join(g.Dir, "prometheus-client"), files)
 }
 
 // GateFile is the gate that Envoy watches.
 func (g *Gate) GateFile(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(g.GateFiles, "gate.yaml"))
+	text, err := os.ReadFile(filepath.Join(g.Dir, "gate", "gate.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +141,8 @@ func (g *Gate) Reload(t testing.TB, v Values, edits ...Edit) {
 	differ := func(text string) string {
 		return strings.Replace(text, "local config = {", fmt.Sprintf("local config = { -- reload %d", g.reloads), 1)
 	}
-	g.write(t, v, append(edits, differ)...)
+	g.Manifests = manifest.Render(t, v.yaml(t))
+	g.MountGate(t, all(append(edits, differ)))
 	envoy.Await(t, Patience, "a reload", func() bool { return g.Reloads(t) > before })
 }
 

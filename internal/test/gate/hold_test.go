@@ -33,7 +33,7 @@ func callMany(ctx context.Context, t testing.TB, g *gate.Gate, calls int) <-chan
 	t.Helper()
 	var clients []*envoy.Client
 	for range (calls + 99) / 100 {
-		clients = append(clients, envoy.Dial(t, g.Listener))
+		clients = append(clients, envoy.Dial(t, g.Listener(t)))
 	}
 	done := make(chan []envoy.Reply, 1)
 	replies := make([]envoy.Reply, calls)
@@ -67,7 +67,7 @@ func awaitHeld(t testing.TB, g *gate.Gate, calls float64) {
 func TestHeldInference(t *testing.T) {
 	g := noServer(t, gate.Defaults().Limiter("methods", []any{envoy.RepositoryIndex, envoy.ModelInfer}))
 	replies := make(chan envoy.Reply, 1)
-	client := envoy.Dial(t, g.Listener)
+	client := envoy.Dial(t, g.Listener(t))
 	go func() { replies <- client.Call(t.Context(), envoy.ModelInfer, make([]byte, 4<<20)) }()
 	awaitHeld(t, g, 1)
 	g.Triton.Up(t)

@@ -139,7 +139,7 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	g.Prometheus.Set(slow)
 	var wait sync.WaitGroup
 	for range 40 {
-		client := envoy.Dial(t, g.Listener)
+		client := envoy.Dial(t, g.Listener(t))
 		for range 5 {
 			wait.Go(func() {
 				if r := client.Call(t.Context(), envoy.RepositoryIndex, nil); r.Code != codes.OK {

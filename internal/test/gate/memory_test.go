@@ -17,12 +17,12 @@ import (
 func BenchmarkMemory(b *testing.B) {
 	const warmUp, calls, budget = 100_000, 1_000_000, 4.0 // MiB
 	for b.Loop() {
-		g := gate.New(b)
+		g := gate.New(b, gate.Defaults().Limiter("ramp", 2).Limiter("cacheSeconds", 0.05))
 		g.Prometheus.Set(envoy.Sample("4"))
-		g.Run(b, gate.Defaults().Limiter("ramp", 2).Limiter("cacheSeconds", 0.05))
+		g.Run(b)
 		var clients []*envoy.Client
 		for range 8 {
-			clients = append(clients, envoy.Dial(b, g.Listener))
+			clients = append(clients, envoy.Dial(b, g.Listener(b)))
 		}
 		atStart := readMemory(b, g)
 		callAll(b, clients, warmUp)

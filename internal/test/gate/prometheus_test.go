@@ -42,24 +42,24 @@ func TestQueryByPost(t *testing.T) {
 }
 
 func TestCredentialsFollowTheirSecret(t *testing.T) {
-	g := gate.New(t)
-	envoy.Mount(t, g.Secrets, map[string]string{"token": "first\n"})
-	g.Run(t, gate.Defaults().Limiter("cacheSeconds", 0.1).
+	g := gate.New(t, gate.Defaults().Limiter("cacheSeconds", 0.1).
 		With("prometheus.external.auth.bearerTokenSecret", map[string]any{"name": "prometheus", "key": "token"}))
+	g.MountSecret(t, map[string]string{"token": "first\n"})
+	g.Run(t)
 	if got := asked(t, g).Header.Get("Authorization"); got != "Bearer first" {
 		t.Errorf("authorization %q", got)
 	}
-	envoy.Mount(t, g.Secrets, map[string]string{"token": "second\n"})
+	g.MountSecret(t, map[string]string{"token": "second\n"})
 	envoy.Await(t, gate.Patience, "the rotated token", func() bool {
 		return asked(t, g).Header.Get("Authorization") == "Bearer second"
 	})
 }
 
 func TestBasicAuth(t *testing.T) {
-	g := gate.New(t)
-	envoy.Mount(t, g.Secrets, map[string]string{"username": "ann\n", "password": "p:w"})
-	g.Run(t, gate.Defaults().With("prometheus.external.auth.basicAuthSecret",
+	g := gate.New(t, gate.Defaults().With("prometheus.external.auth.basicAuthSecret",
 		map[string]any{"name": "prometheus", "usernameKey": "username", "passwordKey": "password"}))
+	g.MountSecret(t, map[string]string{"username": "ann\n", "password": "p:w"})
+	g.Run(t)
 	if got := asked(t, g).Header.Get("Authorization"); got != "Basic YW5uOnA6dw==" {
 		t.Errorf("authorization %q", got)
 	}
@@ -96,10 +96,10 @@ func TestPrometheusIsVerified(t *testing.T) {
 		{"other-authority", other, "prometheus.test", codes.ResourceExhausted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := gate.New(t)
-			envoy.Mount(t, g.Secrets, map[string]string{"ca.crt": ours.PEM})
+			g := gate.New(t, overTLS())
+			g.MountSecret(t, map[string]string{"ca.crt": ours.PEM})
 			g.Prometheus.UseTLS(t, c.authority.Certificate(t, c.host))
-			g.Run(t, overTLS())
+			g.Run(t)
 			if r := g.Index(t.Context()); r.Code != c.want {
 				t.Errorf("%v %q, want %v; answers %v", r.Code, r.Message, c.want, g.Answers(t))
 			}
@@ -114,13 +114,13 @@ func TestPrometheusIsVerified(t *testing.T) {
 
 func TestAuthorityFollowsItsSecret(t *testing.T) {
 	first, second := envoy.NewAuthority(t), envoy.NewAuthority(t)
-	g := gate.New(t)
-	envoy.Mount(t, g.Secrets, map[string]string{"ca.crt": first.PEM})
+	g := gate.New(t, overTLS())
+	g.MountSecret(t, map[string]string{"ca.crt": first.PEM})
 	g.Prometheus.UseTLS(t, first.Certificate(t, "prometheus.test"))
-	g.Run(t, overTLS())
+	g.Run(t)
 	awaitCode(t, g, codes.OK)
 	g.Prometheus.UseTLS(t, second.Certificate(t, "prometheus.test"))
 	awaitCode(t, g, codes.ResourceExhausted)
-	envoy.Mount(t, g.Secrets, map[string]string{"ca.crt": second.PEM})
+	g.MountSecret(t, map[string]string{"ca.crt": second.PEM})
 	awaitCode(t, g, codes.OK)
 }

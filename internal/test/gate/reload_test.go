@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +27,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	var wait sync.WaitGroup
 	var calls, failed atomic.Int64
 	for range 8 {
-		client := envoy.Dial(t, g.Listener)
+		client := envoy.Dial(t, g.Listener(t))
 		wait.Go(func() {
 			for ctx.Err() == nil {
 				calls.Add(1)
@@ -59,7 +60,7 @@ func TestReloadCountsAtOnce(t *testing.T) {
 	g.Prometheus.Set(envoy.Sample("5"))
 	var clients []*envoy.Client
 	for range 16 {
-		clients = append(clients, envoy.Dial(t, g.Listener))
+		clients = append(clients, envoy.Dial(t, g.Listener(t)))
 	}
 	want := func(code codes.Code) {
 		for i, client := range clients {
@@ -85,7 +86,7 @@ func TestBrokenReloadChangesNothing(t *testing.T) {
 	g := gate.Start(t, gate.Defaults())
 	g.Prometheus.Set(envoy.Sample("5"))
 	g.Index(t.Context())
-	envoy.Mount(t, g.GateFiles, map[string]string{"gate.yaml": strings.Replace(
+	envoy.Mount(t, filepath.Join(g.Dir, "gate"), map[string]string{"gate.yaml": strings.Replace(
 		g.GateFile(t), "local config = {", "local config = = {", 1)})
 	envoy.Await(t, gate.Patience, "a refused reload", func() bool {
 		return g.Value(t, "envoy_extension_config_discovery_http_filter_gate_config_fail") > 0

@@ -94,7 +94,7 @@ envoy:
 func TestTokens(t *testing.T) {
 	ca := envoy.NewAuthority(t)
 	one, two := newIssuer(t, ca, "keys.example.org"), newIssuer(t, ca, "keys.two.example.org")
-	p := Start(t, Options{
+	p := start(t, envoy.ProxyOptions{
 		Values:    twoProviders,
 		Endpoints: map[string]string{"auth_cluster_one": one.addr, "auth_cluster_two": two.addr},
 		Secrets:   map[string]string{"jwks-one/ca.crt": ca.PEM, "jwks-two/ca.crt": ca.PEM},
@@ -167,7 +167,7 @@ func TestKeysAreFetchedOnlyFromTheHostThatTheyBelongTo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			keys := newIssuer(t, c.ca, c.host)
-			p := Start(t, Options{
+			p := start(t, envoy.ProxyOptions{
 				Values: `
 envoy:
   auth:
@@ -189,7 +189,7 @@ envoy:
 // Without a CA of its own a provider trusts what the image trusts, which is nothing that we could sign.
 func TestKeysOfTheSingleIssuerComeFromAPublicAuthority(t *testing.T) {
 	keys := newIssuer(t, envoy.NewAuthority(t), "keys.example.org")
-	p := Start(t, Options{
+	p := start(t, envoy.ProxyOptions{
 		Values: `
 envoy:
   auth:

@@ -24,14 +24,14 @@ import (
 
 // observer keeps what it reads from Envoy's stats listener as Prometheus does, and asks the rendered queries.
 type observer struct {
-	plane   *Plane
+	proxy   *proxy
 	storage *teststorage.TestStorage
 	engine  *engine.Engine
 	queries map[string]string
 	dropped string // a metric that Prometheus is told to drop
 }
 
-func observe(t testing.TB, p *Plane) *observer {
+func observe(t testing.TB, p *proxy) *observer {
 	t.Helper()
 	so, err := p.Manifests.ScaledObject()
 	if err != nil {
@@ -41,7 +41,7 @@ func observe(t testing.TB, p *Plane) *observer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &observer{plane: p, storage: teststorage.New(t), engine: promqltest.NewTestEngine(t, false, time.Minute, 1_000_000)}
+	o := &observer{proxy: p, storage: teststorage.New(t), engine: promqltest.NewTestEngine(t, false, time.Minute, 1_000_000)}
 	o.queries = map[string]string{"occupancy-ratio": gate}
 	for name, trigger := range map[string]int{"needed-replicas": 0, "wake-up": 1} {
 		o.queries[name] = so.Spec.Triggers[trigger].Metadata["query"]
@@ -71,7 +71,7 @@ func (o *observer) scrape(t testing.TB, stale bool) {
 
 func (o *observer) text(t testing.TB) string {
 	t.Helper()
-	status, text := request(t, o.plane.Addr(t, "stats"), "GET", "/stats/prometheus")
+	status, text := request(t, o.proxy.Addr(t, "stats"), "GET", "/stats/prometheus")
 	if status != 200 {
 		t.Fatalf("/stats/prometheus: %d", status)
 	}
@@ -219,7 +219,7 @@ func TestQueriesReadRealCounters(t *testing.T) {
 }
 
 // withoutTime reads an Envoy under load whose request time does not reach Prometheus.
-func withoutTime(t *testing.T, p *Plane) {
+func withoutTime(t *testing.T, p *proxy) {
 	t.Helper()
 	o := observe(t, p)
 	o.dropped = "envoy_cluster_upstream_rq_time"
@@ -235,7 +235,7 @@ func withoutTime(t *testing.T, p *Plane) {
 // Prometheus would not tell a value that never changed from one that is missing.
 func TestMembershipIsExportedFromTheStart(t *testing.T) {
 	p, _ := fleet(t, "")
-	o := &observer{plane: p}
+	o := &observer{proxy: p}
 	for _, series := range []string{
 		`envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service"} 0`,
 		`envoy_cluster_upstream_cx_none_healthy{envoy_cluster_name="triton_grpc_service"} 0`,

@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/storage"
-	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // gpus are what a Triton with two GPUs adds; the recording is of one without.
@@ -44,12 +45,8 @@ type panel struct {
 
 func renderedDashboards(t *testing.T, values string) map[string][]panel {
 	t.Helper()
-	var configMap struct{ Data map[string]string }
-	if err := yaml.Unmarshal([]byte(Render(t, values)["grafana/dashboards.yaml"]), &configMap); err != nil {
-		t.Fatal(err)
-	}
 	all := map[string][]panel{}
-	for name, text := range configMap.Data {
+	for name, text := range manifest.Data(t, manifest.Render(t, values), "grafana/dashboards.yaml") {
 		var d struct{ Panels []panel }
 		if err := json.Unmarshal([]byte(text), &d); err != nil {
 			t.Fatalf("%s: %v", name, err)

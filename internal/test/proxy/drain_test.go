@@ -123,7 +123,7 @@ func (l *load) count() int {
 }
 
 // preStop does what the kubelet does before it sends SIGTERM.
-func (p *Plane) preStop(t testing.TB) {
+func (p *proxy) preStop(t testing.TB) {
 	t.Helper()
 	hook := p.Container(t).Lifecycle.PreStop
 	if hook.Sleep != nil {
@@ -156,7 +156,7 @@ func TestARollOfEnvoyFailsNoCall(t *testing.T) {
 		"sleep": "envoy: {maxConnectionDuration: 2s, drain: {method: sleep, seconds: 6}}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			old := Start(t, Options{Values: values})
+			old := start(t, envoy.ProxyOptions{Values: values})
 			old.Triton.SetDelayOf(envoy.RepositoryIndex, longCall)
 			old.infer(t, codes.OK)
 			service := startRelay(t, old.Addr(t, "listener_grpc"))
@@ -174,10 +174,11 @@ func TestARollOfEnvoyFailsNoCall(t *testing.T) {
 }
 
 // rollOver starts another Envoy, leads new connections there, and stops this one as the kubelet does.
-func (p *Plane) rollOver(t testing.TB, values string, service *relay) *Plane {
+func (p *proxy) rollOver(t testing.TB, values string, service *relay) *proxy {
 	t.Helper()
-	fresh := *p
-	fresh.Run(t, Options{Values: values})
+	other := *p.Proxy
+	fresh := &proxy{&other}
+	fresh.Run(t, envoy.ProxyOptions{Values: values})
 	fresh.infer(t, codes.OK)
 	target := fresh.Addr(t, "listener_grpc")
 	service.target.Store(&target)
@@ -185,12 +186,12 @@ func (p *Plane) rollOver(t testing.TB, values string, service *relay) *Plane {
 	if err := syscall.Kill(p.Pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	return &fresh
+	return fresh
 }
 
 // Whoever reaches the port can't make Envoy shed its clients by accident, or do anything else.
 func TestDrainHookTakesOnlyTheKubeletsRequest(t *testing.T) {
-	p := Start(t, Options{})
+	p := start(t, envoy.ProxyOptions{})
 	for _, target := range []string{"/drain", "/", "/drain_listeners", "/quitquitquit", "/stats", "/ready"} {
 		for _, method := range []string{"GET", "POST"} {
 			if status, _ := request(t, p.Addr(t, "drain"), method, target); status != http.StatusNotFound {
@@ -202,7 +203,7 @@ func TestDrainHookTakesOnlyTheKubeletsRequest(t *testing.T) {
 
 // A call that outlasts the drain is not waited for longer than the pod has.
 func TestDrainEndsInTimeAlthoughACallGoesOn(t *testing.T) {
-	p := Start(t, Options{Values: "envoy: {drain: {timeSeconds: 1, seconds: 3}}"})
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 3}}"})
 	p.infer(t, codes.OK)
 	p.Triton.SetDelay(time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -230,7 +231,7 @@ func TestDrainEndsInTimeAlthoughACallGoesOn(t *testing.T) {
 
 // Calls that wait for a server outlast a drain: they are told in time, and the drain ends well.
 func TestHeldCallsAreAnsweredBeforeTheirEnvoyStops(t *testing.T) {
-	p := Start(t, Options{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 6}}"})
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 6}}"})
 	p.infer(t, codes.OK)
 	p.Triton.Down()
 	p.awaitHealthy(t, 0)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 const externalWithGate = `
@@ -19,7 +20,7 @@ prometheus: {enabled: true}
 
 // The lines that NOTES prints, put where it says, turn a user's own configuration into one with the gate.
 func TestAnOwnConfigurationWithTheLinesOfNotesHasTheGate(t *testing.T) {
-	notes := Render(t, externalWithGate).Notes()
+	notes := manifest.Render(t, externalWithGate).Notes()
 	_, lines, found := strings.Cut(notes, "cluster triton_grpc_service:\n\n")
 	lines, _, _ = strings.Cut(lines, "\n\n")
 	if !found {
@@ -27,10 +28,9 @@ func TestAnOwnConfigurationWithTheLinesOfNotesHasTheGate(t *testing.T) {
 	}
 	indented := "\n        " + strings.ReplaceAll(lines, "\n", "\n        ")
 	own := strings.Replace(ownConfiguration, "http_filters:", "http_filters:"+indented, 1)
-	p := &Plane{Manifests: Render(t, externalWithGate), dir: t.TempDir()}
-	p.Triton, p.Prometheus = envoy.StartTriton(t), envoy.StartPrometheus(t)
+	p := &proxy{envoy.NewProxy(t, externalWithGate)}
 	p.Prometheus.Set(envoy.Sample("3.2"))
-	p.Run(t, Options{External: strings.ReplaceAll(own, "/etc/envoy/", p.dir+"/")})
+	p.Run(t, envoy.ProxyOptions{External: strings.ReplaceAll(own, "/etc/envoy/", p.Dir+"/")})
 
 	envoy.Await(t, settle, "a refusal", func() bool {
 		return p.Client.Call(t.Context(), envoy.RepositoryIndex, nil).Code == codes.ResourceExhausted
@@ -45,11 +45,11 @@ func TestAnOwnConfigurationWithTheLinesOfNotesHasTheGate(t *testing.T) {
 
 // What protects Envoy and lets it be watched does not depend on who wrote the configuration.
 func TestAnOwnConfigurationGetsAHiddenAdminAStatsListenerAndTheDrainHook(t *testing.T) {
-	p := Start(t, Options{
+	p := start(t, envoy.ProxyOptions{
 		Values:   "envoy: {external_config: {load_from_configmap: true, configmap_name: mine}, drain: {timeSeconds: 1}}",
 		External: ownConfiguration,
 	})
-	if _, merged := p.arguments(t); !strings.Contains(merged, `"admin":{"address":{"socket_address":{"address":"127.0.0.1"`) {
+	if _, merged := p.Arguments(t); !strings.Contains(merged, `"admin":{"address":{"socket_address":{"address":"127.0.0.1"`) {
 		t.Errorf("the user's admin interface is not moved to loopback: %s", merged)
 	}
 	if status, _ := request(t, p.Addr(t, "stats"), "GET", "/ready"); status != http.StatusOK {
@@ -63,7 +63,7 @@ func TestAnOwnConfigurationGetsAHiddenAdminAStatsListenerAndTheDrainHook(t *test
 
 // Kubernetes would expand $(NAME) in an argument.
 func TestTheMergedConfigurationSurvivesKubernetes(t *testing.T) {
-	p := &Plane{Manifests: Render(t, externalWithGate)}
+	p := &envoy.Proxy{Manifests: manifest.Render(t, externalWithGate)}
 	for _, arg := range p.Container(t).Args {
 		if rest := strings.ReplaceAll(arg, "$$(", ""); strings.Contains(rest, "$(") && arg != "$(POD_NAME)" {
 			t.Errorf("an argument that Kubernetes would expand: %.200s", arg)

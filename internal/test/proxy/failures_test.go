@@ -16,16 +16,16 @@ func TestACallThatFailsInEnvoyIsCountedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, values string
 		delay        time.Duration // of Triton
-		spoil        func(*Plane)  // while the calls run
+		spoil        func(*proxy)  // while the calls run
 		fails        bool
 	}{
 		{"time-out", "envoy: {grpc_route_timeout: 0.5s}", time.Minute, nil, true},
-		{"server-dies", "", time.Minute, func(p *Plane) { p.Triton.Down() }, true},
+		{"server-dies", "", time.Minute, func(p *proxy) { p.Triton.Down() }, true},
 		{"breaker", "envoy: {circuitBreakers: {maxRequests: 1}}", 2 * time.Second, nil, true},
 		{"answered", "", 0, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := Start(t, Options{Values: c.values})
+			p := start(t, envoy.ProxyOptions{Values: c.values})
 			p.infer(t, codes.OK)
 			before := p.failures(t)
 			p.Triton.SetDelay(c.delay)
@@ -79,7 +79,7 @@ func TestACallThatFindsNoServerIsNoFailure(t *testing.T) {
 }
 
 // failures is what the alert's numerator reads.
-func (p *Plane) failures(t testing.TB) float64 {
+func (p *proxy) failures(t testing.TB) float64 {
 	t.Helper()
 	fives, _ := p.Metrics(t).Sum("envoy_cluster_upstream_rq_xx", "envoy_cluster_name", service, "envoy_response_code_class", "5")
 	return fives - p.cluster(t, "upstream_cx_none_healthy", service)

@@ -49,7 +49,7 @@ func isTimeout(err error) bool {
 }
 
 func TestConnectionsBeyondTheLimitAreClosedAndStatsStayReachable(t *testing.T) {
-	p := Start(t, Options{Values: "envoy: {maxConnections: 20}"})
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {maxConnections: 20}"})
 	conns := connect(t, p.Addr(t, "listener_grpc"), 50)
 	envoy.Await(t, settle, "30 closed connections", func() bool { return closed(conns) == 30 })
 	if status, _ := request(t, p.Addr(t, "stats"), "GET", "/ready"); status != http.StatusOK {
@@ -61,7 +61,7 @@ func TestConnectionsBeyondTheLimitAreClosedAndStatsStayReachable(t *testing.T) {
 }
 
 func TestRateOfNewConnectionsIsLimited(t *testing.T) {
-	p := Start(t, Options{Values: `
+	p := start(t, envoy.ProxyOptions{Values: `
 envoy: {rate_limiter: {listener_level: {enabled: true, max_tokens: 5, tokens_per_fill: 1, fill_interval: 600s}}}`})
 	conns := connect(t, p.Addr(t, "listener_grpc"), 12)
 	envoy.Await(t, settle, "7 closed connections", func() bool { return closed(conns) == 7 })
@@ -71,7 +71,7 @@ envoy: {rate_limiter: {listener_level: {enabled: true, max_tokens: 5, tokens_per
 }
 
 func TestAThousandSilentConnectionsDoNoHarmAndAreClosed(t *testing.T) {
-	p := Start(t, Options{Values: "envoy: {connectionIdleTimeout: 2s}"})
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {connectionIdleTimeout: 2s}"})
 	conns := connect(t, p.Addr(t, "listener_grpc"), 1000)
 	if r := p.infer(t, codes.OK); r.Code != codes.OK {
 		t.Errorf("a call beside 1,000 silent connections: %v %s", r.Code, r.Message)
@@ -81,7 +81,7 @@ func TestAThousandSilentConnectionsDoNoHarmAndAreClosed(t *testing.T) {
 
 // A client that sends its headers byte by byte, and one that sends too many, hold nothing up.
 func TestHeadersAreBoundedInSizeAndTime(t *testing.T) {
-	p := Start(t, Options{Values: "envoy: {maxRequestHeadersKb: 16}"})
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {maxRequestHeadersKb: 16}"})
 	p.infer(t, codes.OK)
 	fits := strings.Repeat("x", 8<<10)
 	if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil, "x-note", fits); r.Code != codes.OK {
@@ -112,7 +112,7 @@ func TestHeadersAreBoundedInSizeAndTime(t *testing.T) {
 // Envoy's own defaults refuse a call beyond 1,024.
 func TestTenThousandCallsAtOnce(t *testing.T) {
 	const connections, each = 4, 2500
-	p := Start(t, Options{})
+	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	p.Triton.SetDelay(time.Hour)
 	ctx, cancel := context.WithTimeout(t.Context(), 4*settle)
@@ -142,7 +142,7 @@ func TestTenThousandCallsAtOnce(t *testing.T) {
 
 // Tensors are larger than any buffer of Envoy.
 func TestMessagesOfManyMegabytesPass(t *testing.T) {
-	p := Start(t, Options{})
+	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	message := make([]byte, 32<<20)
 	if r := p.Client.Call(t.Context(), envoy.ModelInfer, message); r.Code != codes.OK {
@@ -160,7 +160,7 @@ func TestRouteTimeoutAndQuietStreams(t *testing.T) {
 		{"stream-idle-timeout", "envoy: {streamIdleTimeout: 0.5s}", codes.Unavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := Start(t, Options{Values: c.values})
+			p := start(t, envoy.ProxyOptions{Values: c.values})
 			p.infer(t, codes.OK)
 			p.Triton.SetDelay(2 * time.Second)
 			if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != c.want {
@@ -172,7 +172,7 @@ func TestRouteTimeoutAndQuietStreams(t *testing.T) {
 
 // Envoy obeys some headers of its own kind, which a client must not be able to send.
 func TestClientsCannotSteerEnvoyByHeaders(t *testing.T) {
-	p := Start(t, Options{})
+	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	p.Triton.SetDelay(500 * time.Millisecond)
 	for _, header := range [][]string{

@@ -14,7 +14,7 @@ import (
 )
 
 func TestAccessLogIsOneObjectOfJSONForEachCall(t *testing.T) {
-	p := Start(t, Options{Values: "envoy: {accessLog: {enabled: true}}"})
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {accessLog: {enabled: true}}"})
 	p.infer(t, codes.OK)
 	var line map[string]any
 	envoy.Await(t, settle, "a line of the access log", func() bool {
@@ -39,7 +39,7 @@ func TestSpansCarryThePodsName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			exports := make(chan []byte, 100)
-			p := Start(t, Options{
+			p := start(t, envoy.ProxyOptions{
 				Values: values, Endpoints: map[string]string{"opentelemetry_collector": startCollector(t, exports)},
 			})
 			variables := map[string]string{}
@@ -60,7 +60,7 @@ func TestSpansCarryThePodsName(t *testing.T) {
 
 func TestNothingIsTracedAtARateOfZero(t *testing.T) {
 	exports := make(chan []byte, 100)
-	p := Start(t, Options{
+	p := start(t, envoy.ProxyOptions{
 		Values:    "envoy: {tracing_sampling_rate: 0, tracing: {host: otel.example.org}}",
 		Endpoints: map[string]string{"opentelemetry_collector": startCollector(t, exports)},
 	})

@@ -49,11 +49,8 @@ func TestRecordingIsOfTheSameSeries(t *testing.T) {
 		interval, scrapes = recordInterval, recordScrapes
 	}
 	names, triton := startNameServer(t), freePort(t)
-	p := &Plane{
-		Manifests:  Render(t, withTritonPort(triton)+"prometheus: {enabled: true}\nenvoy: {rate_limiter: {prometheus_based: {enabled: true}}}"),
-		Prometheus: envoy.StartPrometheus(t),
-		dir:        t.TempDir(),
-	}
+	p := &proxy{envoy.NewProxy(t, withTritonPort(triton)+
+		"prometheus: {enabled: true}\nenvoy: {rate_limiter: {prometheus_based: {enabled: true}}}")}
 	servers := []string{"127.0.0.1", "127.0.0.2"}
 	var metrics []string
 	for _, host := range servers {
@@ -61,7 +58,7 @@ func TestRecordingIsOfTheSameSeries(t *testing.T) {
 		metrics = append(metrics, url)
 	}
 	names.Answer(dns.RcodeSuccess, servers[0])
-	p.Run(t, Options{Resolver: names.addr})
+	p.Run(t, envoy.ProxyOptions{Resolver: names.addr})
 	p.awaitHealthy(t, 1)
 	crowd := &crowd{client: p.Client}
 	defer crowd.become(t.Context(), 0)
@@ -120,7 +117,7 @@ func (c *crowd) become(ctx context.Context, clients int) {
 	}
 }
 
-func (p *Plane) statsURL(t *testing.T) string {
+func (p *proxy) statsURL(t *testing.T) string {
 	return "http://" + p.Addr(t, "stats") + "/stats/prometheus"
 }
 

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 const (
@@ -18,18 +19,18 @@ const (
 	settle  = 30 * time.Second // for Envoy to learn of a change, on a machine that is busy
 )
 
-func (p *Plane) cluster(t testing.TB, metric, cluster string) float64 {
+func (p *proxy) cluster(t testing.TB, metric, cluster string) float64 {
 	t.Helper()
 	return p.Value(t, "envoy_cluster_"+metric, "envoy_cluster_name", cluster)
 }
 
 // fleet is an Envoy whose servers are what a stub of the cluster's DNS says. They share the port of the first.
-func fleet(t testing.TB, values string) (*Plane, *nameServer) {
+func fleet(t testing.TB, values string) (*proxy, *nameServer) {
 	t.Helper()
 	names := startNameServer(t)
-	p := &Plane{dir: t.TempDir(), Triton: envoy.StartTriton(t), Prometheus: envoy.StartPrometheus(t)}
-	p.Manifests = Render(t, withTritonPort(port(t, p.Triton.Addr))+values)
-	p.Run(t, Options{Resolver: names.addr})
+	p := &proxy{envoy.NewProxy(t, values)}
+	p.Manifests = manifest.Render(t, withTritonPort(port(t, p.Triton.Addr))+values)
+	p.Run(t, envoy.ProxyOptions{Resolver: names.addr})
 	return p, names
 }
 
@@ -54,7 +55,7 @@ func port(t testing.TB, addr string) string {
 	return port
 }
 
-func (p *Plane) awaitHealthy(t testing.TB, want float64) {
+func (p *proxy) awaitHealthy(t testing.TB, want float64) {
 	t.Helper()
 	envoy.Await(t, settle, fmt.Sprintf("%v healthy servers", want), func() bool {
 		return p.cluster(t, "membership_healthy", service) == want
@@ -191,7 +192,7 @@ func TestACallThatFindsAClosedPortIsTriedElsewhere(t *testing.T) {
 
 // A call that a server has begun is not repeated: it may have had its effect.
 func TestACallThatAServerHasBegunIsNotRepeated(t *testing.T) {
-	p := Start(t, Options{})
+	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	before := p.Triton.Calls(envoy.ModelInfer)
 	if r := p.Client.Call(t.Context(), "/inference.GRPCInferenceService/Unknown", nil); r.Code != codes.Unimplemented {

@@ -3,7 +3,6 @@ package proxy
 import (
 	"crypto/tls"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -17,10 +16,9 @@ import (
 func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 	ca := envoy.NewAuthority(t)
 	first, firstKey := ca.Files(t, "sonic.example.org", 10)
-	p := &Plane{Manifests: Render(t, `envoy: {tls: {enabled: true, secretName: certificate}}`), dir: t.TempDir()}
-	p.Triton, p.Prometheus = envoy.StartTriton(t), envoy.StartPrometheus(t)
-	p.mount(t, "tls", map[string]string{"tls.crt": first, "tls.key": firstKey})
-	p.Run(t, Options{})
+	p := &proxy{envoy.NewProxy(t, `envoy: {tls: {enabled: true, secretName: certificate}}`)}
+	envoy.Mount(t, filepath.Join(p.Dir, "secrets", "tls"), map[string]string{"tls.crt": first, "tls.key": firstKey})
+	p.Run(t, envoy.ProxyOptions{})
 
 	if r := p.Client.Call(t.Context(), envoy.ServerLive, nil); r.Code != codes.Unavailable {
 		t.Errorf("a call without TLS: %v, want Unavailable", r.Code)
@@ -34,7 +32,7 @@ func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 		t.Fatalf("certificate: serial %d, want 10", got)
 	}
 	second, secondKey := ca.Files(t, "sonic.example.org", 11)
-	p.mount(t, "tls", map[string]string{"tls.crt": second, "tls.key": secondKey})
+	envoy.Mount(t, filepath.Join(p.Dir, "secrets", "tls"), map[string]string{"tls.crt": second, "tls.key": secondKey})
 	envoy.Await(t, settle, "the renewed certificate", func() bool { return p.serial(t, ca) == 11 })
 	if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.OK {
 		t.Errorf("a call after the renewal: %v %s", r.Code, r.Message)
@@ -42,7 +40,7 @@ func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
 }
 
 // serial is that of the certificate that Envoy shows.
-func (p *Plane) serial(t testing.TB, ca envoy.Authority) int64 {
+func (p *proxy) serial(t testing.TB, ca envoy.Authority) int64 {
 	t.Helper()
 	dialer := &net.Dialer{Timeout: settle}
 	conn, err := tls.DialWithDialer(dialer, "tcp", p.Addr(t, "listener_grpc"),
@@ -52,14 +50,4 @@ func (p *Plane) serial(t testing.TB, ca envoy.Authority) int64 {
 	}
 	defer conn.Close()
 	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
-}
-
-// mount replaces the files of a mounted Secret, as the kubelet does: by a symbolic link that is renamed.
-func (p *Plane) mount(t testing.TB, secret string, files map[string]string) {
-	t.Helper()
-	dir := filepath.Join(p.dir, "secrets", secret)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	envoy.Mount(t, dir, files)
 }

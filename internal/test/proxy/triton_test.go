@@ -13,12 +13,11 @@ import (
 )
 
 // realFleet is an Envoy whose servers are real ones, at the addresses that a stub of the cluster's DNS gives.
-func realFleet(t *testing.T) (*Plane, *nameServer, string) {
+func realFleet(t *testing.T) (*proxy, *nameServer, string) {
 	t.Helper()
 	names, port := startNameServer(t), freePort(t)
-	p := &Plane{dir: t.TempDir(), Prometheus: envoy.StartPrometheus(t)}
-	p.Manifests = Render(t, withTritonPort(port))
-	p.Run(t, Options{Resolver: names.addr})
+	p := &proxy{envoy.NewProxy(t, withTritonPort(port))}
+	p.Run(t, envoy.ProxyOptions{Resolver: names.addr})
 	return p, names, port
 }
 

@@ -25,11 +25,11 @@ func TestEveryValuesFileRunsInEnvoy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := Options{Values: string(text)}
+			o := envoy.ProxyOptions{Values: string(text)}
 			if strings.Contains(o.Values, "load_from_configmap: true") {
 				o.External = ownConfiguration
 			}
-			p := Start(t, o)
+			p := start(t, o)
 			want := codes.OK
 			if strings.Contains(p.Manifests["envoy/configmap.yaml"], "jwt_authn") {
 				want = codes.Unauthenticated
@@ -49,7 +49,7 @@ func TestEveryValuesFileRunsInEnvoy(t *testing.T) {
 }
 
 // infer calls until the servers' health is known.
-func (p *Plane) infer(t testing.TB, want codes.Code) envoy.Reply {
+func (p *proxy) infer(t testing.TB, want codes.Code) envoy.Reply {
 	t.Helper()
 	var r envoy.Reply
 	envoy.Await(t, settle, "an answer", func() bool {

@@ -1,4 +1,4 @@
-package proxy
+package chart_test
 
 import (
 	"slices"
@@ -7,20 +7,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/render"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-func rendered(t testing.TB, values string) *Plane { return &Plane{Manifests: Render(t, values)} }
+func envoyPod(t testing.TB, m render.Manifests) corev1.PodSpec {
+	t.Helper()
+	return manifest.Object[appsv1.Deployment](t, m, "envoy/deployment.yaml").Spec.Template.Spec
+}
 
-func (p *Plane) pod(t testing.TB) corev1.PodSpec { return p.Deployment(t).Spec.Template.Spec }
+func envoyService(t testing.TB, m render.Manifests) corev1.Service {
+	t.Helper()
+	return manifest.Object[corev1.Service](t, m, "envoy/service.yaml")
+}
 
 // What Pod Security "restricted" asks for, a root file system that nothing writes to, and no token.
 func TestEnvoyRunsWithoutRootShellOrToken(t *testing.T) {
-	p := rendered(t, "")
-	pod, c := p.pod(t), p.Container(t)
+	pod := envoyPod(t, manifest.Render(t, ""))
+	c := pod.Containers[0]
 	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
 		t.Error("a token is mounted")
 	}
@@ -39,6 +48,11 @@ func TestEnvoyRunsWithoutRootShellOrToken(t *testing.T) {
 			t.Errorf("%s is mounted to be written to", m.MountPath)
 		}
 	}
+}
+
+func podTemplate(t testing.TB, values string) corev1.PodTemplateSpec {
+	t.Helper()
+	return manifest.Object[appsv1.Deployment](t, manifest.Render(t, values), "envoy/deployment.yaml").Spec.Template
 }
 
 // Envoy reads its configuration once; the gate's files it reads again, so a new threshold must not cost a connection.
@@ -63,7 +77,7 @@ func TestOnlyAChangedConfigurationOfEnvoyRestartsItsPods(t *testing.T) {
 		{"envoy-image", strings.Replace(base, "rate_limiter", "image: mine, rate_limiter", 1), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			diff := cmp.Diff(rendered(t, base).Deployment(t).Spec.Template, rendered(t, c.values).Deployment(t).Spec.Template)
+			diff := cmp.Diff(podTemplate(t, base), podTemplate(t, c.values))
 			if (diff != "") != c.restarts {
 				t.Errorf("pods restart: %v, want %v\n%s", diff != "", c.restarts, diff)
 			}
@@ -83,23 +97,20 @@ func TestSizeOfTheProxyIsAsGiven(t *testing.T) {
 		{"three-unprotected", "envoy: {replicas: 3, podDisruptionBudget: {enabled: false}, topologySpreadConstraints: []}", 3, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := rendered(t, c.values)
-			if got := *p.Deployment(t).Spec.Replicas; got != c.replicas {
+			m := manifest.Render(t, c.values)
+			if got := *manifest.Object[appsv1.Deployment](t, m, "envoy/deployment.yaml").Spec.Replicas; got != c.replicas {
 				t.Errorf("replicas: %d, want %d", got, c.replicas)
 			}
-			if _, got := p.Manifests["envoy/poddisruptionbudget.yaml"]; got != c.budget {
+			if _, got := m["envoy/poddisruptionbudget.yaml"]; got != c.budget {
 				t.Errorf("disruption budget: %v, want %v", got, c.budget)
 			}
-			if got := len(p.pod(t).TopologySpreadConstraints) > 0; got != c.spread {
+			if got := len(envoyPod(t, m).TopologySpreadConstraints) > 0; got != c.spread {
 				t.Errorf("spread: %v, want %v", got, c.spread)
 			}
 		})
 	}
-	p := rendered(t, "envoy: {replicas: 4, podDisruptionBudget: {maxUnavailable: 25%}}")
-	var budget policyv1.PodDisruptionBudget
-	if err := yaml.UnmarshalStrict([]byte(p.Manifests["envoy/poddisruptionbudget.yaml"]), &budget); err != nil {
-		t.Fatal(err)
-	}
+	m := manifest.Render(t, "envoy: {replicas: 4, podDisruptionBudget: {maxUnavailable: 25%}}")
+	budget := manifest.Object[policyv1.PodDisruptionBudget](t, m, "envoy/poddisruptionbudget.yaml")
 	if got := budget.Spec.MaxUnavailable.String(); got != "25%" {
 		t.Errorf("maxUnavailable: %s, want 25%%", got)
 	}
@@ -119,7 +130,7 @@ func TestArgumentsReachEnvoy(t *testing.T) {
 		{"no-limit", "envoy: {args: [], resources: {limits: {cpu: null}}}", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			args := rendered(t, c.values).Container(t).Args
+			args := envoyPod(t, manifest.Render(t, c.values)).Containers[0].Args
 			got := args[slices.Index(args, "--disable-hot-restart")+1:]
 			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("arguments (-want +got):\n%s", diff)
@@ -135,7 +146,7 @@ func TestGraceOutlastsTheDrain(t *testing.T) {
 	}{
 		{"", 75}, {"envoy: {drain: {seconds: 300}}", 315}, {"envoy: {terminationGracePeriodSeconds: 90}", 90},
 	} {
-		if got := *rendered(t, c.values).pod(t).TerminationGracePeriodSeconds; got != c.want {
+		if got := *envoyPod(t, manifest.Render(t, c.values)).TerminationGracePeriodSeconds; got != c.want {
 			t.Errorf("grace period with %q: %d, want %d", c.values, got, c.want)
 		}
 	}
@@ -154,14 +165,11 @@ func TestIngress(t *testing.T) {
 		{"other-port", "envoy: {ingress: {enabled: true, hostName: a.example.org}, service: {ports: [{name: grpc, port: 80, targetPort: 8001}]}}", "a.example.org", "", true, 80},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := rendered(t, c.values)
-			var got networkingv1.Ingress
-			if err := yaml.UnmarshalStrict([]byte(p.Manifests["envoy/ingress.yaml"]), &got); err != nil {
-				t.Fatal(err)
-			}
+			m := manifest.Render(t, c.values)
+			got := manifest.Object[networkingv1.Ingress](t, m, "envoy/ingress.yaml")
 			rule := got.Spec.Rules[0]
 			backend := rule.HTTP.Paths[0].Backend.Service
-			if got.Name != "sonic-ingress-grpc" || rule.Host != c.host || backend.Name != p.Service(t).Name || backend.Port.Number != c.port {
+			if got.Name != "sonic-ingress-grpc" || rule.Host != c.host || backend.Name != envoyService(t, m).Name || backend.Port.Number != c.port {
 				t.Errorf("Ingress %s: host %q to %s:%d", got.Name, rule.Host, backend.Name, backend.Port.Number)
 			}
 			if (len(got.Spec.TLS) > 0) != c.tls || c.tls && got.Spec.TLS[0].SecretName != c.secret {
@@ -175,7 +183,7 @@ func TestIngress(t *testing.T) {
 }
 
 func TestServiceTakesWhatALoadBalancerNeeds(t *testing.T) {
-	s := rendered(t, `
+	s := envoyService(t, manifest.Render(t, `
 envoy:
   service:
     type: LoadBalancer
@@ -186,7 +194,7 @@ envoy:
     loadBalancerSourceRanges: [192.0.2.0/24]
     externalTrafficPolicy: Local
     ports: [{name: grpc, port: 8001, targetPort: 8001, nodePort: 30001, appProtocol: grpc}]
-`).Service(t)
+`))
 	if s.Labels["team"] != "physics" || s.Annotations["metallb.universe.tf/address-pool"] != "private" {
 		t.Errorf("labels %v, annotations %v", s.Labels, s.Annotations)
 	}
@@ -205,7 +213,7 @@ envoy:
 
 // Helm prints integers of a values file from 1,000,000 on in exponent form, which Envoy and Kubernetes refuse.
 func TestLargeNumbersStayWhole(t *testing.T) {
-	p := rendered(t, `
+	m := manifest.Render(t, `
 envoy:
   maxConnections: 1000000
   bufferLimitBytes: 16777216
@@ -214,9 +222,44 @@ envoy:
   rate_limiter: {listener_level: {enabled: true, max_tokens: 1000000, tokens_per_fill: 1000000}}
   drain: {seconds: 1000000}
 `)
-	for name, text := range p.Manifests {
+	for name, text := range m {
 		if strings.HasPrefix(name, "envoy/") && strings.Contains(text, "e+0") {
 			t.Errorf("%s has a number in exponent form", name)
 		}
+	}
+}
+
+// Envoy's admin interface can stop it: only the pod itself reaches it, and no Service leads to it or to the drain hook.
+func TestAdminIsNotReachableFromOutside(t *testing.T) {
+	old := `envoy: {service: {ports: [{name: grpc, port: 8001, targetPort: 8001}, {name: admin, port: 9901, targetPort: 9911}]}}`
+	for name, values := range map[string]string{"default": "", "earlier-values": old} {
+		t.Run(name, func(t *testing.T) {
+			m := manifest.Render(t, values)
+			if config := m["envoy/configmap.yaml"]; !strings.Contains(config, "admin:\n      address: {socket_address: {address: 127.0.0.1,") {
+				t.Errorf("the admin interface is not on loopback:\n%.400s", config)
+			}
+			var published []string
+			for _, port := range envoyService(t, m).Spec.Ports {
+				published = append(published, port.Name)
+			}
+			if len(published) != 1 || published[0] != "grpc" {
+				t.Errorf("the Service publishes %q, want grpc alone", published)
+			}
+		})
+	}
+}
+
+func TestStatsPortFollowsAnAdminEntryOfEarlierValues(t *testing.T) {
+	m := manifest.Render(t, `envoy: {service: {ports: [{name: grpc, port: 80, targetPort: 8005}, {name: admin, port: 1, targetPort: 9911}]}}`)
+	got := map[string]int32{}
+	for _, port := range envoyPod(t, m).Containers[0].Ports {
+		got[port.Name] = port.ContainerPort
+	}
+	if got["stats"] != 9911 || got["grpc"] != 8005 {
+		t.Errorf("container ports: %v, want stats 9911 and grpc 8005", got)
+	}
+	port := envoyService(t, m).Spec.Ports[0]
+	if port.Port != 80 || port.TargetPort.IntValue() != 8005 {
+		t.Errorf("Service port: %d to %s, want 80 to 8005", port.Port, port.TargetPort.String())
 	}
 }

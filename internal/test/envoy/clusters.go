@@ -1,38 +1,16 @@
-package proxy
+package envoy
 
 import (
 	"net"
 	"strconv"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// Deployment is Envoy's, as rendered.
-func (p *Plane) Deployment(t testing.TB) appsv1.Deployment {
-	t.Helper()
-	var d appsv1.Deployment
-	if err := yaml.UnmarshalStrict([]byte(p.Manifests["envoy/deployment.yaml"]), &d); err != nil {
-		t.Fatalf("envoy/deployment.yaml: %v", err)
-	}
-	return d
-}
-
-// Container is that of Envoy.
-func (p *Plane) Container(t testing.TB) corev1.Container {
-	t.Helper()
-	containers := p.Deployment(t).Spec.Template.Spec.Containers
-	if len(containers) != 1 {
-		t.Fatalf("envoy/deployment.yaml: %d containers", len(containers))
-	}
-	return containers[0]
-}
-
 // endpoints lead Triton's clusters to the stub of Triton, Prometheus' to the stub of Prometheus, and other hosts
 // nowhere, unless the options say where.
-func (p *Plane) endpoints(t testing.TB, o Options, bootstrap, merged string) map[string]string {
+func (p *Proxy) endpoints(t testing.TB, o ProxyOptions, bootstrap, merged string) map[string]string {
 	t.Helper()
 	to := map[string]string{}
 	for _, c := range append(clusters(t, bootstrap), clusters(t, merged)...) {
@@ -120,14 +98,4 @@ func withResolver(t testing.TB, bootstrap, server string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// Service is the one that clients call.
-func (p *Plane) Service(t testing.TB) corev1.Service {
-	t.Helper()
-	var s corev1.Service
-	if err := yaml.UnmarshalStrict([]byte(p.Manifests["envoy/service.yaml"]), &s); err != nil {
-		t.Fatalf("envoy/service.yaml: %v", err)
-	}
-	return s
 }

@@ -1,0 +1,16 @@
+// Package proxy tests the chart's Envoy in front of a stub of Triton, and of a real one.
+package proxy
+
+import (
+	"testing"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+)
+
+// A proxy is the chart's Envoy, with what these tests ask of it.
+type proxy struct{ *envoy.Proxy }
+
+func start(t testing.TB, o envoy.ProxyOptions) *proxy {
+	t.Helper()
+	return &proxy{envoy.StartProxy(t, o)}
+}

@@ -15,17 +15,17 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// defaultNamespace is Helm's, where no cluster names another.
+// defaultNamespace is Helm's default.
 const defaultNamespace = "default"
 
 // addInputs adds Helm's flags for values.
 func addInputs(f *pflag.FlagSet, in *render.Inputs) {
 	f.StringArrayVarP(&in.Files, "values", "f", nil, "values `FILE`, - for standard input; a later one wins (repeatable)")
-	f.StringArrayVar(&in.Set, "set", nil, "`KEY=VALUE`, over the files (repeatable)")
-	f.StringArrayVar(&in.SetString, "set-string", nil, "`KEY=STRING`, never read as a number or true or false (repeatable)")
-	f.StringArrayVar(&in.SetFile, "set-file", nil, "`KEY=FILE`, the value is the text of the file (repeatable)")
+	f.StringArrayVar(&in.Set, "set", nil, "`KEY=VALUE`, overrides the files (repeatable)")
+	f.StringArrayVar(&in.SetString, "set-string", nil, "`KEY=STRING`, never read as a number or boolean (repeatable)")
+	f.StringArrayVar(&in.SetFile, "set-file", nil, "`KEY=FILE`, the value is the content of the file (repeatable)")
 	f.StringArrayVar(&in.SetJSON, "set-json", nil, "`KEY=JSON` (repeatable)")
-	f.StringArrayVar(&in.SetLiteral, "set-literal", nil, "`KEY=STRING`, with no character that means anything (repeatable)")
+	f.StringArrayVar(&in.SetLiteral, "set-literal", nil, "`KEY=STRING`, taken literally (repeatable)")
 }
 
 // given says whether a user gave any values.
@@ -34,7 +34,7 @@ func given(in render.Inputs) bool {
 }
 
 func addChart(f *pflag.FlagSet, dir *string) {
-	f.StringVar(dir, "chart", "", "`FOLDER` of a chart to use in place of the one in this command")
+	f.StringVar(dir, "chart", "", "`FOLDER` of a chart to use instead of the embedded one")
 }
 
 func addNamespace(f *pflag.FlagSet, namespace *string) {
@@ -49,7 +49,7 @@ func loadChart(dir string) (*render.Loaded, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("%s: no such folder", dir)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s: is not a folder: a packed chart has to be unpacked first", dir)
+		return nil, fmt.Errorf("%s: is not a folder: unpack a packaged chart first", dir)
 	}
 	c, err := render.Load(chart.Dir(dir))
 	if err != nil {

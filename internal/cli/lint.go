@@ -26,13 +26,14 @@ func newLintCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint [FILE...]",
 		Short: "Check values files: errors and warnings",
-		Long: `Checks each values file on its own, merged with the chart's defaults: keys and
-types, values that contradict each other, a metric that does not parse, and what
-would work but is likely not meant. All findings of all files are printed at once.
+		Long: `Checks each values file on its own, merged with the chart's defaults. Errors are
+unknown keys, wrong types, contradictory values and metrics that do not parse;
+warnings are values that work but are probably not what you meant. All findings of
+all files are printed at once.
 
-Files of -f and values of --set are merged with each FILE as template does: those
-of -f below it, those of --set above it. Without a FILE, they are checked alone.
-What depends on the name of the release or of the namespace is checked if it is given.
+Each FILE is merged over the files of -f, and --set values override both. Without a
+FILE, these are checked alone. Checks that depend on the release name or the
+namespace need --release or --namespace.
 
 The exit code is 1 if a file has an error; warnings alone give 0.`,
 		Example: `  supersonic lint values.yaml

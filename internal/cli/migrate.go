@@ -25,16 +25,16 @@ func newMigrateCmd() *cobra.Command {
 	var flags migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate FILE...",
-		Short: "Turn values for SuperSONIC 0.1 to 0.3.1 into values for this chart",
-		Long: `Prints a values file for SuperSONIC 0.1 to 0.3.1 as this chart reads it. Comments,
-order and style stay, and so does every line that does not have to change. Each
-change is told on standard error, with its reason, and so is what is left to do by
-hand; what "helm get values" prints is read as well.
+		Short: "Convert values for SuperSONIC 0.1 to 0.3.1 into values for this chart",
+		Long: `Converts a values file for SuperSONIC 0.1 to 0.3.1 and prints the result. Comments,
+order and style are kept, and so is every line that does not need to change. Each
+change and its reason is printed on standard error, and so is what has to be done
+by hand. The output of "helm get values" is accepted too.
 
-Several files are layers of one release, a later one over an earlier one, and are
-migrated together, in place: they need -w.
+Several files are treated as layers of one release, in which later files override
+earlier ones. They are migrated together and in place, which requires -w.
 
-Exit code 1 says that something is left to do.`,
+Exit code 1 means that something has to be done by hand.`,
 		Example: `  supersonic migrate values.yaml > new-values.yaml
   supersonic migrate -w base.yaml site.yaml
   helm get values sonic -n cms | supersonic migrate --release sonic - > new-values.yaml
@@ -53,10 +53,10 @@ Exit code 1 says that something is left to do.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&flags.write, "write", "w", false, "write the result into the file, in place of standard output")
+	f.BoolVarP(&flags.write, "write", "w", false, "write the result into the file, instead of standard output")
 	f.StringVar(&flags.options.Release, "release", "", "name of the release; empty means the one that the values name")
-	f.BoolVar(&flags.options.KeepScaling, "keep-scaling", false, "go on with the metric, the threshold and the pace of 0.3.1")
-	f.BoolVar(&flags.options.DropDefaults, "drop-defaults", false, "remove keys that say what 0.3.1 set by default")
+	f.BoolVar(&flags.options.KeepScaling, "keep-scaling", false, "keep the metric, the threshold and the scaling pace of 0.3.1")
+	f.BoolVar(&flags.options.DropDefaults, "drop-defaults", false, "remove keys that repeat a default of 0.3.1")
 	return cmd
 }
 

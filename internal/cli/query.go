@@ -35,9 +35,9 @@ func newQueryCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query NAME",
 		Short: "Print a query in PromQL",
-		Long: `Prints a query as PromQL, for one release, from flags or from values files. With
-values that set serverLoadMetric, needed-replicas and occupancy-ratio are that
-metric, as KEDA and the gate use it.`,
+		Long: `Prints a query as PromQL, for one release, from flags or from values files. If the
+values set serverLoadMetric, needed-replicas and occupancy-ratio print that metric,
+because it is what KEDA and the gate use.`,
 		Example: `  supersonic query needed-replicas --release sonic --namespace cms
   supersonic query occupancy-ratio -f values.yaml --pretty
   supersonic query in-flight --rate-interval 2m --envoy-selector 'job="envoy"'
@@ -91,10 +91,10 @@ func (q *queryFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&q.interval, "rate-interval", "1m", "`WINDOW` of every rate and mean, at least 4 scrape intervals")
 	f.StringVar(&q.replicas, "replicas", string(promql.Windowed), "how replicas are counted: windowed or instant")
 	f.StringVar(&q.inFlight, "in-flight", string(promql.Completed), "how requests in flight are measured: completed or larger")
-	f.StringArrayVar(&q.exclude, "exclude-model", nil, "`MODEL` to leave out of serving: an ensemble, a model that calls others (repeatable)")
-	f.StringVar(&q.envoy, "envoy-selector", "", "label `MATCHERS` of Envoy's series, in place of release and namespace")
-	f.StringVar(&q.triton, "triton-selector", "", "label `MATCHERS` of Triton's series, in place of release and namespace")
-	f.BoolVar(&q.pretty, "pretty", false, "over several lines")
+	f.StringArrayVar(&q.exclude, "exclude-model", nil, "`MODEL` to leave out of serving: such as an ensemble (repeatable)")
+	f.StringVar(&q.envoy, "envoy-selector", "", "label `MATCHERS` of Envoy's series, instead of release and namespace")
+	f.StringVar(&q.triton, "triton-selector", "", "label `MATCHERS` of Triton's series, instead of release and namespace")
+	f.BoolVar(&q.pretty, "pretty", false, "break the query into several lines")
 	f.StringVarP(&q.output, "output", "o", "text", "`FORMAT`: text or json")
 }
 
@@ -130,7 +130,7 @@ func (q *queryFlags) scaling(set *pflag.FlagSet) (values.Scaling, error) {
 	var errs promql.FieldErrors
 	for _, pair := range flagKeys {
 		if set.Changed(pair[0]) {
-			errs.Addf("--"+pair[0], "not beside values; set %s in them", pair[1])
+			errs.Addf("--"+pair[0], "cannot be combined with values files; set %s in them", pair[1])
 		}
 	}
 	if len(errs) > 0 {

@@ -62,10 +62,10 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func newRootCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "supersonic",
-		Short: "Sizes and protects NVIDIA Triton behind Envoy by the work in flight",
-		Long: `supersonic prints the queries that size and protect a fleet of NVIDIA Triton
-servers behind Envoy, renders the chart that runs them, without Helm and without
-a cluster, and checks values for it.`,
+		Short: "Scales and protects NVIDIA Triton behind Envoy by the requests in flight",
+		Long: `supersonic prints the queries that scale and protect a fleet of NVIDIA Triton
+replicas behind Envoy, renders the chart that runs it, without Helm and without
+a cluster, and checks values files.`,
 		Example: `  supersonic query needed-replicas --release sonic --namespace cms --pretty
   supersonic template sonic -n cms -f values.yaml | kubectl apply -n cms -f -
   supersonic lint values.yaml`,

@@ -28,15 +28,15 @@ func newSimulateCmd() *cobra.Command {
 	var flags simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate NAME|FILE",
-		Short: "Simulate ways to size a fleet, side by side",
-		Long: `Simulates clients, Envoy and Triton replicas request by request, asks the chart's
-own query of Prometheus' engine on what would have been scraped, and sizes the
-fleet as KEDA and the HPA would. A scenario says what the load is and which
-policies are compared; several are shipped. These policies need no more than
-their name, and are compared where a scenario names none:
+		Short: "Compare scaling policies in a simulation",
+		Long: `Simulates clients, Envoy and Triton replicas request by request, evaluates the
+chart's query with the Prometheus engine on the simulated scrapes, and scales the
+fleet as KEDA and the HPA would. A scenario describes the load and the policies to
+compare; several are included. These policies can be used by name, and are compared
+if a scenario lists none:
 
 ` + knownPolicies() + `
-Progress goes to stderr. Ctrl-C prints what is known so far.`,
+Progress is printed on stderr. Ctrl-C stops early and prints the results so far.`,
 		Example: `  supersonic simulate --list
   supersonic simulate waiting-40
   supersonic simulate my-scenario.yaml -o json`,
@@ -63,7 +63,7 @@ Progress goes to stderr. Ctrl-C prints what is known so far.`,
 	addChart(f, &flags.chart)
 	f.BoolVar(&flags.list, "list", false, "list the shipped scenarios")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "no progress on stderr")
-	f.IntVar(&flags.seeds, "seeds", 0, "`NUMBER` of runs of each policy, in place of the scenario's")
+	f.IntVar(&flags.seeds, "seeds", 0, "`NUMBER` of runs of each policy, instead of the scenario's")
 	f.StringVarP(&flags.output, "output", "o", "text", "`FORMAT`: text or json")
 	complete(cmd, "output", "text", "json")
 	return cmd

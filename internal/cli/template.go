@@ -53,7 +53,7 @@ NAME is the release; without it, it is release-name, as with Helm.`,
 				flags.options.Release = args[0]
 			}
 			flags.inputs.Stdin = cmd.InOrStdin()
-			// It ends before a collection would have paid.
+			// The process ends before a collection would pay off.
 			debug.SetGCPercent(gcPercent)
 			return flags.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -68,10 +68,10 @@ func (f *templateFlags) add(set *pflag.FlagSet) {
 	addNamespace(set, &f.options.Namespace)
 	addChart(set, &f.chart)
 	set.StringVar(&f.options.KubeVersion, "kube-version", render.DefaultKubeVersion, "Kubernetes `VERSION` to render for")
-	set.StringSliceVarP(&f.options.APIVersions, "api-versions", "a", nil, "API `VERSION` of the cluster, beside Kubernetes' own (repeatable)")
+	set.StringSliceVarP(&f.options.APIVersions, "api-versions", "a", nil, "API `VERSION` of the cluster, in addition to Kubernetes' own (repeatable)")
 	set.BoolVar(&f.options.IsUpgrade, "is-upgrade", false, "render an upgrade, not an installation")
 	set.StringArrayVarP(&f.showOnly, "show-only", "s", nil, "print only the `TEMPLATE`, such as templates/keda/scaledobject.yaml (repeatable)")
-	set.BoolVar(&f.notes, "notes", false, "print NOTES, which Helm shows after an installation, in place of the manifests")
+	set.BoolVar(&f.notes, "notes", false, "print NOTES, which Helm shows after an installation, instead of the manifests")
 	set.StringVar(&f.outputDir, "output-dir", "", "write a file for each template into `FOLDER`")
 	set.BoolVar(&f.noHooks, "no-hooks", false, "leave out hooks")
 	set.BoolVar(&f.skipTests, "skip-tests", false, "leave out what \"helm test\" runs")

@@ -11,7 +11,7 @@ import (
 // DashboardDir is where the chart keeps its dashboards, from the chart's folder.
 const DashboardDir = "files/dashboards"
 
-// dashboard is one of the chart's dashboards, as a person describes it.
+// dashboard describes one of the chart's dashboards.
 type dashboard struct {
 	file, uid, title string
 	rows             []row
@@ -22,7 +22,7 @@ type row struct {
 	panels []panel
 }
 
-// panel is a graph, or a number where stat is set.
+// panel is a graph, or a number if stat is set.
 type panel struct {
 	title, description string
 	unit               string // of Grafana: short, s, ms, reqps, percentunit, bytes
@@ -32,23 +32,22 @@ type panel struct {
 	targets            []target
 }
 
-// target is one expression of a panel. The chart puts the expression of its
-// values in the place of one whose name is a query of the library, or a number
-// of the values.
+// target is one expression of a panel. If its name is that of a query or of a
+// number of the values, the chart replaces it with the expression of its values.
 type target struct {
 	name   string // the refId
 	expr   string
 	legend string
 }
 
-// Dashboards gives the text of each dashboard by its path in the chart.
+// Dashboards returns the content of each dashboard by its path in the chart.
 func Dashboards() (map[string][]byte, error) {
 	formula, err := formulaTargets()
 	if err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	for _, d := range []dashboard{overview(formula), servers(), proxy()} {
+	for _, d := range []dashboard{overview(formula), triton(), proxy()} {
 		text, err := json.MarshalIndent(d.grafana(), "", " ")
 		if err != nil {
 			return nil, err
@@ -58,7 +57,7 @@ func Dashboards() (map[string][]byte, error) {
 	return files, nil
 }
 
-// formulaTargets are the queries of the library for the release that is picked.
+// formulaTargets are the queries of the library for the selected release.
 func formulaTargets() (map[string]string, error) {
 	p := promql.ForRelease("$release", "$namespace")
 	exprs := map[string]string{}
@@ -119,10 +118,10 @@ func (p panel) size() (width, height int) {
 	return p.width, 8
 }
 
-// source is picked by the first variable, so that a dashboard works in any Grafana.
+// source is the data source that the first variable selects, so that a dashboard works in any Grafana.
 var source = map[string]string{"type": "prometheus", "uid": "${datasource}"}
 
-// variables pick one release of one namespace: the queries are those of one fleet.
+// variables select one release in one namespace: the queries are those of one fleet.
 func variables() []any {
 	pick := func(name, query string) map[string]any {
 		return map[string]any{

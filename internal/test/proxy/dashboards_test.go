@@ -135,26 +135,26 @@ func TestPanelsShowWhatHappened(t *testing.T) {
 		scrape      int
 		least, most float64
 	}{
-		// One server and 12 clients: four requests are served at once, two of each model.
-		{"Work/inFlight", crowded, 10, 12.5},
-		{"Work/serving", crowded, 2.5, 4.5},
-		{"Servers/replicas", crowded, 1, 1},
+		// One replica and 12 clients: four requests are served at once, two of each model.
+		{"Requests in flight and serving/inFlight", crowded, 10, 12.5},
+		{"Requests in flight and serving/serving", crowded, 2.5, 4.5},
+		{"Replicas/replicas", crowded, 1, 1},
 		{"Occupancy ratio/occupancyRatio", crowded, 2.5, 4.5},
-		{"Wanted servers/wantedReplicas", crowded, 2, 3},
-		// A second server came 55 seconds ago, and the window is a minute.
-		{"Work/inFlight", grown, 9, 12.5},
-		{"Work/serving", grown, 5, 8.5},
-		{"Servers/replicas", grown, 1.7, 2},
+		{"Replicas wanted/wantedReplicas", crowded, 2, 3},
+		// A second replica started 55 seconds ago, and the window is a minute.
+		{"Requests in flight and serving/inFlight", grown, 9, 12.5},
+		{"Requests in flight and serving/serving", grown, 5, 8.5},
+		{"Replicas/replicas", grown, 1.7, 2},
 		{"Occupancy ratio/occupancyRatio", grown, 1.2, 2.2},
 		// Three clients are left, for 55 seconds of the window.
-		{"Work/inFlight", calm, 2, 5},
-		{"Servers/replicas", calm, 2, 2},
+		{"Requests in flight and serving/inFlight", calm, 2, 5},
+		{"Replicas/replicas", calm, 2, 2},
 		{"Occupancy ratio/occupancyRatio", calm, 0.7, 1.6},
 		{"Occupancy ratio and thresholds/scalingThreshold", calm, 1.5, 1.5},
 		{"Occupancy ratio and thresholds/admissionThreshold", calm, 3, 3},
 		{"GPUs in use/A", calm, 2, 2},
 		{"GPU time/A", calm, 4, 6},
-		{"Calls that found no server/wakeUp", calm, 0, 0},
+		{"Calls that found no replica/wakeUp", calm, 0, 0},
 	} {
 		got := evaluateAt(t, s, exprs[want.panel], time.Unix(0, 0).Add(time.Duration(want.scrape)*recordInterval))
 		if len(got) != 1 || got[0].F < want.least || got[0].F > want.most {
@@ -217,7 +217,7 @@ load 15s
 `, c.ready, 15e3*c.inFlight, 15*c.without, 15e6*c.serving))
 		t.Cleanup(func() { _ = s.Close() })
 		for _, p := range renderedDashboards(t, fleet+c.keda)["default.json"] {
-			if p.Title != "Wanted servers" {
+			if p.Title != "Replicas wanted" {
 				continue
 			}
 			if got := evaluateAt(t, s, p.Targets[0].Expr, time.Unix(120, 0)); len(got) != 1 || got[0].F != c.want {

@@ -22,8 +22,8 @@ import (
 // pictured are the panels of the main dashboard that the documentation shows, row by row,
 // each with the unit of its vertical axis.
 var pictured = [][]struct{ title, unit string }{
-	{{"Work", "requests"}, {"Occupancy ratio and thresholds", "ratio (no unit)"}},
-	{{"Servers, wanted and ready", "replicas"}, {"Gate", "calls per second"}},
+	{{"Requests in flight and serving", "requests"}, {"Occupancy ratio and thresholds", "ratio (no unit)"}},
+	{{"Replicas: wanted, ready and running", "replicas"}, {"Gate", "calls per second"}},
 }
 
 const (

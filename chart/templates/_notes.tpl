@@ -18,10 +18,28 @@
 The HPA shrinks the fleet to {{ max 1 (include "supersonic.keda.min" . | int64) }}, as keda.scaleDown says. KEDA takes the last step, to zero replicas,
 {{ include "supersonic.keda.cooldown" . }}s after the last request (keda.cooldownPeriod), regardless of keda.scaleDown.
 {{- end }}
-{{- if .Release.IsUpgrade }}
+{{- end }}
+{{- end -}}
 
-If KEDA was disabled before, this upgrade removes replicas from the Deployment, and Kubernetes sets
-it to 1 once; KEDA restores the size at its next poll.
+{{- /* What an upgrade from 0.3.1 changes beside the values, for NOTES. */ -}}
+{{- define "supersonic.notes.upgrade" -}}
+{{- $live := include "supersonic.triton.live" . | fromJson -}}
+{{- if $live.of031 }}
+
+This upgrade is from 0.3.1, and docs/migrating.md has the rest of:
+  - Triton runs as user {{ dig "runAsUser" "of the image" .Values.triton.podSecurityContext }}, without capabilities (triton.podSecurityContext, triton.securityContext).
+  - A server that stops answering is restarted (triton.livenessProbe).
+  {{- if and (include "supersonic.triton.gpus" .) (not .Values.triton.strategy) }}
+  - A rollout ends a replica before it starts the next, which needs its GPU (triton.strategy).
+  {{- end }}
+  {{- if and (include "supersonic.scaling.builtIn" .) (include "supersonic.scaling.isRead" .) }}
+  - The metric needs Envoy's series: an external Prometheus has to scrape Envoy's stats port too.
+  {{- end }}
+  - Health methods need no token, and a refused call ends with {{ .Values.envoy.rate_limiter.prometheus_based.statusCode }}, not with 0.
+  - Prometheus, Grafana and Tempo are new pods, and what the old ones kept in theirs is gone; ServiceMonitors are gone (prometheus.podMonitors).
+  - Helm's --reuse-values would leave the new defaults out: use --reset-then-reuse-values.
+{{- if .Values.keda.enabled }}
+The size of the fleet, {{ int64 $live.replicas }}, is kept. It stays in the manifests, so that a rollback goes back to the size of its revision.
 {{- end }}
 {{- end }}
 {{- end -}}

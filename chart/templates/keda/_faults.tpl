@@ -3,6 +3,7 @@
 {{- if .Values.keda.enabled }}
 {{- include "supersonic.keda.sizeFaults" . }}
 {{- include "supersonic.keda.metricFaults" . }}
+{{- include "supersonic.keda.toleranceFaults" . }}
 {{- end }}
 {{- end -}}
 
@@ -37,10 +38,20 @@ keda.ignoreNullValues: must be "false" with a fallback, otherwise KEDA reads a l
 {{- end }}
 {{- end -}}
 
+{{- define "supersonic.keda.toleranceFaults" -}}
+{{- $kubernetes := .Capabilities.KubeVersion.Version -}}
+{{- range $key := list "scaleUp" "scaleDown" }}
+{{- if and (include "supersonic.keda.tolerance" (get $.Values.keda $key)) (semverCompare "<1.33-0" $kubernetes) }}
+keda.{{ $key }}.tolerance: must be null before Kubernetes 1.33, which has no tolerance to set, got {{ get $.Values.keda $key | dig "tolerance" "" }} with {{ $kubernetes }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "supersonic.keda.advice" -}}
 {{- if .Values.keda.enabled }}
 {{- include "supersonic.keda.metricAdvice" . }}
 {{- include "supersonic.keda.paceAdvice" . }}
+{{- include "supersonic.keda.toleranceAdvice" . }}
 {{- end }}
 {{- end -}}
 
@@ -72,5 +83,14 @@ keda.scaleUp.stepsize: scaling from {{ include "supersonic.keda.min" . }} to {{ 
 {{- $down := mul 1000 $k.scaleDown.stabilizationWindowSeconds }}
 {{- if and (include "supersonic.scaling.builtIn" .) (lt $down (include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64)) }}
 keda.scaleDown.stabilizationWindowSeconds: should be at least serverLoadRateInterval ({{ .Values.serverLoadRateInterval }}), or a restart of Prometheus or Envoy shrinks a busy fleet, got {{ int64 $k.scaleDown.stabilizationWindowSeconds }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.keda.toleranceAdvice" -}}
+{{- $kubernetes := .Capabilities.KubeVersion.Version -}}
+{{- range $key := list "scaleUp" "scaleDown" }}
+{{- if and (include "supersonic.keda.tolerance" (get $.Values.keda $key)) (semverCompare "<1.35-0" $kubernetes) }}
+keda.{{ $key }}.tolerance: Kubernetes {{ $kubernetes }} ignores it unless the feature gate HPAConfigurableTolerance is on, as it is by default since 1.35
+{{- end }}
 {{- end }}
 {{- end -}}

@@ -91,3 +91,8 @@ false
   "ignoreNullValues" "false" -}}
 {{- include "supersonic.keda.trigger" (dict "root" . "name" "wake-up" "metricType" "AverageValue" "metadata" $metadata) -}}
 {{- end -}}
+
+{{- /* A tolerance of the HPA, a quantity, or nothing. Takes scaleUp or scaleDown. */ -}}
+{{- define "supersonic.keda.tolerance" -}}
+{{- if not (kindIs "invalid" .tolerance) }}{{ toJson .tolerance | quote }}{{ end -}}
+{{- end -}}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
@@ -178,6 +179,21 @@ func TestPaceOfTheFleet(t *testing.T) {
 			"given", "scaleUp: {stabilizationWindowSeconds: 30, periodSeconds: 20, stepsize: 1}, scaleDown: {stabilizationWindowSeconds: 0, periodSeconds: 45, stepsize: 2}",
 			autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(30)), Policies: policy(1, 20)},
 			autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(0)), Policies: policy(2, 45)},
+		},
+		{
+			"a-tenth-or-one-goes", "maxReplicaCount: 40, scaleDown: {percent: 10}",
+			autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(0)), Policies: policy(40, 15)},
+			autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(600)), Policies: append(policy(1, 120),
+				autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 10, PeriodSeconds: 120})},
+		},
+		{
+			"tolerances", "maxReplicaCount: 40, scaleUp: {tolerance: 0}, scaleDown: {tolerance: 0.00001}",
+			autoscalingv2.HPAScalingRules{
+				StabilizationWindowSeconds: new(int32(0)), Policies: policy(40, 15), Tolerance: new(resource.MustParse("0")),
+			},
+			autoscalingv2.HPAScalingRules{
+				StabilizationWindowSeconds: new(int32(600)), Policies: policy(1, 120), Tolerance: new(resource.MustParse("0.00001")),
+			},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 
 // Each file begins with the sentences that a user sees, as comments.
 func TestValuesThatContradictEachOtherAreRefused(t *testing.T) {
-	forEachCase(t, "testdata/faults/*.yaml", func(t *testing.T, values map[string]any) string {
-		_, err := render.Chart(manifest.Chart(t), values, manifest.Options)
+	forEachCase(t, "testdata/faults/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
+		_, err := render.Chart(manifest.Chart(t), values, o)
 		if err == nil {
 			t.Fatal("rendered, want faults")
 		}
@@ -27,12 +27,12 @@ func TestValuesThatContradictEachOtherAreRefused(t *testing.T) {
 }
 
 func TestValuesThatMayNotBeMeantAreAdvised(t *testing.T) {
-	forEachCase(t, "testdata/advice/*.yaml", func(t *testing.T, values map[string]any) string {
-		advice, err := render.Advice(manifest.Chart(t), values, manifest.Options)
+	forEachCase(t, "testdata/advice/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
+		advice, err := render.Advice(manifest.Chart(t), values, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := render.Chart(manifest.Chart(t), values, manifest.Options)
+		m, err := render.Chart(manifest.Chart(t), values, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,8 +45,11 @@ func TestValuesThatMayNotBeMeantAreAdvised(t *testing.T) {
 	})
 }
 
+// A case names the Kubernetes that it needs, below its values.
+var caseKubernetes = regexp.MustCompile(`(?m)^# Kubernetes: (\S+)$`)
+
 // forEachCase compares what run says about each file's values with the comments at its top.
-func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]any) string) {
+func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]any, render.Options) string) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
 	if err != nil || len(names) == 0 {
@@ -59,7 +62,11 @@ func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]a
 				t.Fatal(err)
 			}
 			want := leadingComments(string(text))
-			got := run(t, manifest.Values(t, string(text)))
+			o := manifest.Options
+			if m := caseKubernetes.FindStringSubmatch(string(text)); m != nil {
+				o.KubeVersion = m[1]
+			}
+			got := run(t, manifest.Values(t, string(text)), o)
 			if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
 				t.Errorf("mismatch (-want +got):\n%s", diff)
 			}

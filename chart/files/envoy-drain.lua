@@ -1,14 +1,14 @@
--- Drains this Envoy before its pod is stopped, run by Envoy's Lua filter (Lua 5.1, LuaJIT) for one GET.
+-- Drains this Envoy before its pod is stopped. Envoy's Lua filter (Lua 5.1, LuaJIT) runs it for one GET.
 --
--- Clients get a GOAWAY over the drain time while their calls go on. The answer comes once no call was left for a
--- second, at the earliest after config.least_ms and at the latest after config.most_ms. Listeners stay open
--- (skip_exit), since clients may reach this pod until every node knows that it is leaving. Calls that the gate lets
--- wait for a server (config.hold) get their answer shortly before the end, so that none is cut off.
+-- Clients get a GOAWAY over the drain time, while their calls continue. The answer is sent once no call has been in
+-- progress for a second, after config.least_ms at the earliest and config.most_ms at the latest. Listeners stay open
+-- (skip_exit), because clients may reach this pod until every node knows that it is going away. Held calls
+-- (config.hold) get their answer shortly before the end, so that none is cut off.
 
 local ADMIN, CLOCK = "supersonic_admin", "drain_clock"
 local OURS = { stats = true, drain = true, drain_clock = true, admin = true, gate_wait = true }
 local POLL_MS, QUIET_POLLS = 250, 4
-local LAST_MS = 3000 -- enough for calls that wait to notice, and for QUIET_POLLS
+local LAST_MS = 3000 -- enough for held calls to notice, and for QUIET_POLLS
 
 local function admin(handle, method, path)
   local headers, body = handle:httpCall(ADMIN, { [":method"] = method, [":path"] = path, [":authority"] = "admin" },
@@ -16,7 +16,7 @@ local function admin(handle, method, path)
   return headers[":status"] == "200" and (body or "") or nil
 end
 
--- Calls of clients that are in progress, nil if that can't be said.
+-- Number of client calls in progress, or nil if unknown.
 local function active(handle)
   local stats = admin(handle, "GET", "/stats?filter=" .. "%5Ehttp%5C..%2B%5C.downstream_rq_active%24")
   if not stats then
@@ -36,7 +36,7 @@ local function pause(handle)
     ["x-envoy-fault-delay-request"] = tostring(POLL_MS) }, nil, 10 * POLL_MS)
 end
 
--- Again each time, since the gate forgets it when it is reloaded.
+-- Set each time, because the gate forgets it when it is reloaded.
 local function end_waits(handle)
   handle:httpCall("gate_refresh", { [":method"] = "GET", [":path"] = "/stop", [":authority"] = "gate" }, nil, 1000)
 end

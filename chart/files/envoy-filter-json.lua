@@ -1,4 +1,4 @@
--- Reads JSON for the gate: `decode`, and MALFORMED, which it raises. The chart puts this file in front of
+-- JSON decoder for the gate: `decode`, and MALFORMED, which it raises. The chart puts this file before
 -- envoy-filter.lua, in one chunk (Lua 5.1, LuaJIT).
 
 local MALFORMED = {}
@@ -22,7 +22,7 @@ local function utf8(code)
     0x80 + math.floor(code / 0x40) % 0x40, 0x80 + code % 0x40)
 end
 
--- Reads one JSON text; raises MALFORMED. Objects and arrays become tables (an array's n is its length), null nil.
+-- Decodes a JSON document; raises MALFORMED. Objects and arrays become tables (n is the length of an array), null nil.
 local function decode(text)
   local at = 1
   local value
@@ -52,13 +52,13 @@ local function decode(text)
     end
     local code = tonumber(text:match("^%x%x%x%x", at) or malformed(), 16)
     at = at + 4
-    if code >= 0xD800 and code <= 0xDFFF then -- half of a pair
+    if code >= 0xD800 and code <= 0xDFFF then -- half of a surrogate pair
       local low = tonumber(text:match("^\\u(%x%x%x%x)", at) or "0", 16)
       if code <= 0xDBFF and low >= 0xDC00 and low <= 0xDFFF then
         at = at + 6
         code = 0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00
       else
-        code = 0xFFFD -- the replacement character, as other readers do
+        code = 0xFFFD -- the replacement character, as in other decoders
       end
     end
     return utf8(code)
@@ -81,7 +81,7 @@ local function decode(text)
     end
   end
 
-  -- Reads what is between an opening and its closing sign with the given reader of one element.
+  -- Reads everything up to the closing bracket, with the given function for each element.
   local function sequence(closing, element)
     at = at + 1
     if skip_space() == closing then

@@ -1,9 +1,10 @@
--- The verdict on the load. The chart puts this file in front of envoy-filter.lua, in one chunk.
+-- The decision by load. The chart puts this file before envoy-filter.lua, in one chunk.
 --
--- Its gauges: load_milli, refuse_ppm (probability of refusal), at_ms (when the load was read, 0 for never), failed_ms
--- (when a query that failed was sent), asked_id (the question that at_ms and failed_ms answer), asking_id (the last new
--- question), lease_ms. A caller waits for the load, for little more than timeout_ms, only when it is older than two
--- queries' time, or answers another question, and no query failed since.
+-- Gauges: load_milli, refuse_ppm (probability of refusal), at_ms (when the load was read, 0 for never), failed_ms
+-- (when the last failed query was sent), asked_id (the question that at_ms and failed_ms belong to), asking_id (the
+-- latest question), lease_ms. A question is a query with its threshold, ramp and Prometheus. A caller waits for the
+-- load, for little more than timeout_ms, only if the load is older than two queries take, or belongs to another
+-- question, and no query has failed since.
 
 local LOAD_PATH = "/load"
 local SLACK_MS = 200 -- what a lease adds to the timeout of its work
@@ -11,7 +12,7 @@ local CERTAIN = 1000000 -- refuse_ppm
 local LARGEST = 2 ^ 53
 
 local usable_ms = load and 2 * (load.cache_ms + load.timeout_ms)
-local first -- for each worker: when this script first looked, and what it found
+local first -- per worker: when this script first looked, and what it found
 
 local function refusal_ppm(value)
   local above = value - load.threshold
@@ -23,8 +24,8 @@ local function refusal_ppm(value)
   return math.floor(CERTAIN * above / load.ramp)
 end
 
--- Reads the load into the gauges, for a caller who wants an answer to this script's question. Runs in the internal
--- listener, whose script may be another than the caller's for a moment: that one leaves the work to its successor.
+-- Reads the load into the gauges, for a caller with this script's question. Runs in the internal listener, whose script
+-- may briefly differ from the caller's during a reload: the older script then leaves the work to the newer one.
 local function refresh_load(handle)
   if handle:headers():get(QUESTION) ~= tostring(our_id) then
     set(handle, "lease_ms", 0)
@@ -38,7 +39,7 @@ local function refresh_load(handle)
   count(handle, "answer." .. kind)
   local last = get(handle, "at_ms")
   if last > started and last <= handle:timestamp() then
-    return kind -- the question was changed meanwhile, and the new one was answered first
+    return kind -- the question changed meanwhile, and the new one was answered first
   end
   if kind == "load" then
     set(handle, "refuse_ppm", refusal_ppm(value))
@@ -55,8 +56,8 @@ local function refresh_load(handle)
   return kind
 end
 
--- What this worker's script finds at its first look is not its own. The first script that asks a question need not wait
--- for the time between two queries of the other.
+-- What this worker's script finds when it first looks comes from another script. The first script with a new question
+-- does not wait for the minimum time between queries of the old one.
 local function look_first(handle)
   first = { ms = handle:timestamp(), at_ms = get(handle, "at_ms"), failed_ms = get(handle, "failed_ms") }
   if get(handle, "asking_id") ~= our_id then
@@ -65,8 +66,8 @@ local function look_first(handle)
   end
 end
 
--- Time since at_ms or failed_ms; endless if that stems from another question. A script that was replaced takes the
--- answers of its successor.
+-- Time since at_ms or failed_ms; infinite if that belongs to another question. A replaced script uses the answers of
+-- its successor.
 local function age_of(handle, name)
   local time = get(handle, name)
   if (not first or time < first.ms or time == first[name]) and get(handle, "asked_id") ~= our_id then
@@ -75,7 +76,7 @@ local function age_of(handle, name)
   return handle:timestamp() - time
 end
 
--- "known" or "unknown", or nil while it will soon be one of them.
+-- "known" or "unknown", or nil if that will be clear soon.
 local function look_at_load(handle)
   if not first then
     look_first(handle)
@@ -98,12 +99,12 @@ local function short(number)
   return (string.format("%.3f", number):gsub("0+$", ""):gsub("%.$", ""))
 end
 
--- Whether a load that is not known any more still counts.
+-- Whether the last known load may still be used.
 local function last_counts(handle)
   return config.unknown == "last" and math.abs(age_of(handle, "at_ms")) <= load.last_known_ms
 end
 
--- The outcome of a call by the load that was read last, and what to tell its client if it is refused.
+-- The outcome of a call by the last load, and the message for its client if it is refused.
 local function judge_last(handle)
   local ppm = get(handle, "refuse_ppm")
   if ppm == 0 or math.random() * CERTAIN >= ppm then
@@ -113,7 +114,7 @@ local function judge_last(handle)
   return "refused", string.format("server load %s is above %s, try again later", value, threshold)
 end
 
--- The outcome of a call, and what to tell its client if it is refused.
+-- The outcome of a call, and the message for its client if it is refused.
 local function judge_load(handle)
   local seen = await(handle, look_at_load, handle:timestamp() + load.timeout_ms + SLACK_MS, load.timeout_ms)
   if seen == "known" or last_counts(handle) then

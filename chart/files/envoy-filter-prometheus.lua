@@ -1,5 +1,5 @@
--- Asks Prometheus for the load: `ask_prometheus`, the kinds of its ANSWERS, and `our_id`, which tells one question from
--- another. The chart puts this file in front of envoy-filter.lua, behind the reader of JSON, in one chunk.
+-- Queries Prometheus for the load: `ask_prometheus`, the kinds of its ANSWERS, and `our_id`, which identifies a
+-- question. The chart puts this file before envoy-filter.lua and after the JSON decoder, in one chunk.
 
 local ANSWERS = {
   "load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error", "no_credentials",
@@ -8,7 +8,7 @@ local ANSWERS = {
 
 local load = config.load
 
--- The kind of an answer (one of ANSWERS), and the load if it holds one. Only one finite sample is a load.
+-- The kind of an answer (one of ANSWERS), and its load if there is one. Only a single finite sample is a load.
 local function read_answer(body)
   local ok, answer = pcall(decode, body)
   if not ok and answer ~= MALFORMED then
@@ -48,7 +48,7 @@ local function read_answer(body)
   return "load", math.max(number, 0)
 end
 
--- The content of a mounted secret without its final newline, or nil if it can't be a header's value.
+-- The content of a mounted secret without its final newline, or nil if it is not a valid header value.
 local function read_secret(path)
   local file = io.open(path, "rb")
   if not file then
@@ -62,7 +62,7 @@ local function read_secret(path)
   return text
 end
 
--- The headers of a query, or nil without the credentials that it needs.
+-- The headers of a query, or nil if its credentials are missing.
 local function query_headers(handle)
   local headers = {
     [":method"] = "POST",
@@ -98,7 +98,7 @@ end
 
 local form = load and "query=" .. form_encode(load.query)
 
--- A number that differs wherever a verdict could.
+-- A number that differs whenever the decision could.
 local function question_id()
   local parts = { load.authority, load.path, load.query, string.format("%.17g %.17g", load.threshold, load.ramp) }
   for _, header in ipairs(load.headers) do
@@ -113,7 +113,7 @@ end
 
 local our_id = load and question_id()
 
--- The kind of the answer, and the load if it holds one.
+-- The kind of the answer, and its load if there is one.
 local function ask_prometheus(handle)
   local headers = query_headers(handle)
   if not headers then

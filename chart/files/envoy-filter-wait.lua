@@ -1,6 +1,6 @@
--- What all workers share, and how a call waits without holding up its own. The chart puts this file in front of
--- envoy-filter.lua, in one chunk. Envoy drops a caller's coroutine when its client goes away, so callers never keep a
--- lock: they start the work detached, under leases that end by themselves, and look at the gauges.
+-- State shared by all workers, and waiting without blocking a worker. The chart puts this file before
+-- envoy-filter.lua, in one chunk. Envoy drops a caller's coroutine when its client goes away, so callers never hold a
+-- lock: they start the work detached, under leases that expire, and watch the gauges.
 
 local FIRST_PAUSE_MS = 5
 local FULL_MS = 250
@@ -18,7 +18,7 @@ local function set(handle, name, value)
   handle:stats():gauge(name):set(value)
 end
 
--- Whether the caller may start the work behind the lease. A lease further away than it can be is one from before the
+-- Whether the caller may start the work that the lease protects. A lease too far in the future was taken before the
 -- clock was set back.
 local function take_lease(handle, name, ms, longest_ms)
   local now, free = handle:timestamp(), get(handle, name)
@@ -29,7 +29,7 @@ local function take_lease(handle, name, ms, longest_ms)
   return true
 end
 
--- Starts work in the internal listener that outlives the call, and its client.
+-- Starts work in the internal listener, which outlives the call and its client.
 local function start(handle, path, timeout_ms, question)
   local headers = { [":method"] = "GET", [":path"] = path, [":authority"] = "gate" }
   headers[QUESTION] = question and tostring(question)
@@ -37,7 +37,7 @@ local function start(handle, path, timeout_ms, question)
   handle:httpCall(config.refresh_cluster, headers, nil, options)
 end
 
--- Waits without holding up the worker; false when too many calls wait.
+-- Waits without blocking the worker; false if too many calls are waiting.
 local function pause(handle, cluster, ms)
   local headers = {
     [":method"] = "GET",
@@ -49,8 +49,8 @@ local function pause(handle, cluster, ms)
   return handle:httpCall(cluster, headers, nil, options)[":status"] == "200"
 end
 
--- Like pause, for a call that waits already or not. Between two pauses a new call can take the place of one that
--- waits already: that one goes on in the spare cluster, and no new call is let in meanwhile.
+-- Like pause, for new calls and for calls that are already waiting. Between two pauses, a new call can take the place
+-- of a waiting one: the waiting one continues in the spare cluster, and no new call is accepted meanwhile.
 local function keep_place(handle, waits_already, ms)
   if not waits_already then
     local left = get(handle, "full_ms") - handle:timestamp()
@@ -65,8 +65,8 @@ local function keep_place(handle, waits_already, ms)
   return waits_already and pause(handle, config.spare_cluster, ms)
 end
 
--- Looks again and again, at growing intervals; returns what look sees, or "expired", or "full". A call that has started
--- the work looks soon after.
+-- Calls look repeatedly, at growing intervals; returns its result, "expired" or "full". A call that has started the
+-- work looks again soon.
 local function await(handle, look, deadline, longest_pause)
   local ms, waits_already = FIRST_PAUSE_MS, false
   while true do

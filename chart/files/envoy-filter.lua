@@ -1,43 +1,43 @@
 -- The admission gate and the hold, run by Envoy's Lua filter (Lua 5.1, LuaJIT).
 --
--- A guarded call passes while the load is at or below the threshold, is refused above it, and follows config.unknown
--- when the load is not known. With the hold on, a call that passes waits until a server is ready.
+-- A guarded call passes while the load is at or below the threshold, and is refused above it. If the load is unknown,
+-- config.unknown decides. With the hold enabled, a call that passes waits until a replica is ready.
 --
--- The chart renders one table in front of this file. Times are whole milliseconds.
+-- The chart renders the table config before this file. Times are integers, in milliseconds.
 --   methods          list of the guarded gRPC paths
 --   status           gRPC code of a refusal
---   unknown          "open", "closed" or "last": what an unknown load means; a fault of this script follows it too
---   refresh_cluster  internal listener that runs this same filter, where the work that callers start is done
---   wait_cluster     internal listener that answers after a delay; its circuit breaker limits the calls that wait
---   spare_cluster    the same listener again, for calls that have waited already and lost their place to a new one
---   load             nil when calls are not gated by load
+--   unknown          "open", "closed" or "last": what happens while the load is unknown, or if this script fails
+--   refresh_cluster  internal listener with this same filter, which does the work that callers start
+--   wait_cluster     internal listener that answers after a delay; its circuit breaker limits the waiting calls
+--   spare_cluster    the same listener, for waiting calls that have lost their place to a new one
+--   load             nil if the gate is disabled
 --     threshold         the load above which calls are refused
---     ramp              0, or how far above the threshold the probability of refusal rises from 0 to 1
---     cache_ms          least time between two queries
---     timeout_ms        longest time for a query
---     last_known_ms     unknown = "last": age up to which the last known load still counts
---     max_answer_bytes  longest answer that is read
---     cluster, authority, path, query          where Prometheus is (path: of the query API), and the PromQL
---     headers                                  list of {name, value} that every query carries
---     bearer_file, username_file, password_file  credentials, read again for every query
---   hold             nil when calls are not held
---     cluster           the servers; a probe that finds none is what wakes the fleet
---     poll_ms           time between two probes; a call that waits looks a third as often
---     max_ms            longest time that a call waits
+--     ramp              distance above the threshold over which the probability of refusal rises from 0 to 1
+--     cache_ms          minimum time between two queries
+--     timeout_ms        timeout of a query
+--     last_known_ms     unknown = "last": maximum age of the last known load
+--     max_answer_bytes  maximum size of an answer
+--     cluster, authority, path, query          address of Prometheus (path: of the query API), and the PromQL
+--     headers                                  list of {name, value}, sent with every query
+--     bearer_file, username_file, password_file  credentials, read for every query
+--   hold             nil if the hold is disabled
+--     cluster           the Triton cluster; a probe that finds no replica wakes the fleet
+--     poll_ms           time between two probes; a held call checks a third as often
+--     max_ms            maximum wait of a call
 --
--- What is known lives in gauges, which all workers share and Prometheus sees. They may outlive this script, and may be
--- older than it: a change of the configuration brings new scripts, one after the other.
+-- State is kept in gauges, which all workers share and Prometheus scrapes. They may be older than this script, and may
+-- outlive it: after a change of the configuration, the workers load the new script one after the other.
 
 local OUTCOMES = {
-  "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one for each call
-  "held", "hold_expired", "hold_full", "hold_stopped", -- held: began to wait
+  "allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", -- one per call
+  "held", "hold_expired", "hold_full", "hold_stopped", -- held: started to wait
 }
 local GAUGES = {
   "load_milli", "refuse_ppm", "at_ms", "failed_ms", "asked_id", "asking_id", "lease_ms", -- see envoy-filter-load.lua
-  "ready_ms", -- until when servers count as ready
+  "ready_ms", -- until when a replica counts as ready
   "probe_ms", -- the lease of a probe
   "full_ms", -- until when no further call may wait
-  "stopping", -- 1 once this Envoy is about to stop
+  "stopping", -- 1 while this Envoy is shutting down
 }
 local PROBE_PATH, STOP_PATH = "/probe", "/stop"
 local PROBE_TIMEOUT_MS = 1000
@@ -46,17 +46,17 @@ local UNAVAILABLE = 14
 local HTTP_STATUS = { [UNAVAILABLE] = "503" } -- for callers that do not speak gRPC; 429 otherwise
 
 local hold = config.hold
-local look_ms = hold and 3 * hold.poll_ms -- what a call costs while it waits is its looks
-local ready_for_ms = hold and 4 * hold.poll_ms -- longer than look_ms, or a call could miss that servers are ready
-local stats_exist, logged_ms = false, 0 -- for each worker
+local look_ms = hold and 3 * hold.poll_ms -- checking is what a held call costs
+local ready_for_ms = hold and 4 * hold.poll_ms -- longer than look_ms, or a call could miss a ready replica
+local stats_exist, logged_ms = false, 0 -- per worker
 
 local guarded = {}
 for _, path in ipairs(config.methods) do
   guarded[path] = true
 end
 
--- A series exists once it was touched, and a gauge of a script before this one lasts as long as that unless this one
--- has touched it.
+-- A series exists once it has been touched. A gauge from an earlier script disappears with it, unless this one has
+-- touched it too.
 local function touch_stats(handle)
   for _, name in ipairs(OUTCOMES) do
     handle:stats():counter("outcome." .. name):add(0)
@@ -71,7 +71,7 @@ local function touch_stats(handle)
   stats_exist = true
 end
 
--- Asks the servers for their health. Runs in the internal listener.
+-- Probes the health of the replicas. Runs in the internal listener.
 local function probe_servers(handle)
   local headers = {
     [":method"] = "POST",
@@ -91,7 +91,7 @@ local function probe_servers(handle)
   return serving and "serving" or "not serving"
 end
 
--- Whether servers are ready, and whether this call has started a probe. Probes ahead of time, so that calls in a row
+-- Whether a replica is ready, and whether this call has started a probe. Probes ahead of time, so that calls in a row
 -- never wait for it.
 local function look_at_servers(handle)
   local left = get(handle, "ready_ms") - handle:timestamp()
@@ -106,8 +106,8 @@ local function look_at_servers(handle)
   return ready, false
 end
 
--- Waits for a server; the outcome and the message of a call that found none.
-local function wait_for_server(handle)
+-- Waits for a replica; returns the outcome and the message of a call that found none.
+local function wait_for_replica(handle)
   if look_at_servers(handle) then
     return nil
   end
@@ -115,7 +115,7 @@ local function wait_for_server(handle)
   local began = handle:timestamp()
   local function look()
     local ready, started = look_at_servers(handle)
-    -- A call that has just come may be the first to ask, and waits for the answer.
+    -- A new call may be the first to probe, and waits for the result.
     if not ready and get(handle, "stopping") == 1 and handle:timestamp() - began >= look_ms then
       return "stopping"
     end
@@ -123,16 +123,16 @@ local function wait_for_server(handle)
   end
   local seen = await(handle, look, began + hold.max_ms, look_ms)
   if seen == "expired" then
-    return "hold_expired", string.format("no server became ready within %s s", short(hold.max_ms / 1000))
+    return "hold_expired", string.format("no replica became ready within %s s", short(hold.max_ms / 1000))
   elseif seen == "full" then
-    return "hold_full", "no server is ready and too many calls wait for one"
+    return "hold_full", "no replica is ready, and too many calls are waiting"
   elseif seen == "stopping" then
-    return "hold_stopped", "no server is ready and this proxy is about to stop, call again"
+    return "hold_stopped", "no replica is ready, and this Envoy is shutting down; try again"
   end
   return nil
 end
 
--- The outcome of a call; with a gRPC code and a message if it is refused.
+-- The outcome of a call, with a gRPC code and a message if it is refused.
 local function judge(handle)
   local outcome = "allowed"
   if config.load then
@@ -143,7 +143,7 @@ local function judge(handle)
     end
   end
   if hold then
-    local failure, message = wait_for_server(handle)
+    local failure, message = wait_for_replica(handle)
     if failure then
       return failure, UNAVAILABLE, message
     end
@@ -151,7 +151,7 @@ local function judge(handle)
   return outcome
 end
 
--- The same after a fault of this script, which is treated like an unknown load.
+-- The same after this script has failed, which is treated like an unknown load.
 local function judge_fault(handle, fault)
   local now = handle:timestamp()
   if math.abs(now - logged_ms) >= FAULT_LOG_MS then
@@ -172,7 +172,7 @@ local function judge_fault(handle, fault)
   return "fault_allowed"
 end
 
--- Envoy makes trailers of this for gRPC calls, with the body as the message.
+-- For gRPC calls, Envoy turns this into trailers, with the body as the message.
 local function refuse(handle, code, message)
   local content_type = handle:headers():get("content-type") or ""
   if content_type == "application/grpc" or content_type:find("^application/grpc[+;]") then
@@ -181,7 +181,7 @@ local function refuse(handle, code, message)
   handle:respond({ [":status"] = HTTP_STATUS[code] or "429", ["content-type"] = "text/plain" }, message .. "\n")
 end
 
--- Work that others start in the internal listener, by path.
+-- Work that callers start in the internal listener, by path.
 local INTERNAL = {
   [LOAD_PATH] = refresh_load,
   [PROBE_PATH] = probe_servers,
@@ -191,7 +191,7 @@ local INTERNAL = {
   end,
 }
 
--- Whether the request came through the internal listener: its route says so, and no client can.
+-- Whether the request came through the internal listener: its route marks it, which no client can do.
 local function is_internal(handle)
   return handle:metadata():get("internal") == true
 end

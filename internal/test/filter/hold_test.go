@@ -68,7 +68,7 @@ func TestHoldExpires(t *testing.T) {
 	}
 	want := &filter.Response{
 		Header: filter.Header{":status": "200", "grpc-status": "14"},
-		Body:   "no server became ready within 20 s",
+		Body:   "no replica became ready within 20 s",
 	}
 	if diff := cmp.Diff(want, response); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -141,7 +141,7 @@ func TestHeldCallsEndBeforeTheirEnvoy(t *testing.T) {
 	}
 	want := &filter.Response{
 		Header: filter.Header{":status": "200", "grpc-status": "14"},
-		Body:   "no server is ready and this proxy is about to stop, call again",
+		Body:   "no replica is ready, and this Envoy is shutting down; try again",
 	}
 	if diff := cmp.Diff(want, response); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -119,7 +119,7 @@ func TestHeldCallsShareTheirProbes(t *testing.T) {
 func TestHoldExpires(t *testing.T) {
 	g := noServer(t, gate.Defaults().With("envoy.hold.maxSeconds", 1.5))
 	r := g.Index(t.Context())
-	if r.Code != codes.Unavailable || r.Message != "no server became ready within 1.5 s" {
+	if r.Code != codes.Unavailable || r.Message != "no replica became ready within 1.5 s" {
 		t.Errorf("%v %q", r.Code, r.Message)
 	}
 	if r.Took < 1500*time.Millisecond || r.Took > atOnce {

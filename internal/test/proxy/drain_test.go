@@ -243,7 +243,7 @@ func TestHeldCallsAreAnsweredBeforeTheirEnvoyStops(t *testing.T) {
 	start := time.Now()
 	p.preStop(t)
 	r := <-ended
-	if r.Code != codes.Unavailable || r.Message != "no server is ready and this proxy is about to stop, call again" {
+	if r.Code != codes.Unavailable || r.Message != "no replica is ready, and this Envoy is shutting down; try again" {
 		t.Errorf("the call that waited: %v %q", r.Code, r.Message)
 	}
 	if took := time.Since(start); took < 3*time.Second {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	autoscaling "k8s.io/api/autoscaling/v2"
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -60,9 +61,9 @@ func Read(manifests []byte) (Spec, error) {
 
 // scaledObject has every key of a ScaledObject that can be simulated or does not matter.
 type scaledObject struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	Metadata   json.RawMessage `json:"metadata"`
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   metadata `json:"metadata"`
 	Spec       struct {
 		ScaleTargetRef        json.RawMessage `json:"scaleTargetRef"`
 		PollingInterval       *int32          `json:"pollingInterval"`
@@ -81,6 +82,32 @@ type scaledObject struct {
 			} `json:"horizontalPodAutoscalerConfig"`
 		} `json:"advanced"`
 	} `json:"spec"`
+}
+
+// metadata has any key; of the annotations some tell KEDA what to do.
+type metadata struct {
+	annotations map[string]string
+}
+
+func (m *metadata) UnmarshalJSON(text []byte) error {
+	var read struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	err := json.Unmarshal(text, &read)
+	m.annotations = read.Annotations
+	return err
+}
+
+// check refuses what pauses KEDA, or has it see work where there is none.
+func (m metadata) check() error {
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(m.annotations)) {
+		name, keda := strings.CutPrefix(key, "autoscaling.keda.sh/")
+		if keda && (strings.HasPrefix(name, "paused") || name == "force-activation") && m.annotations[key] != "false" {
+			errs = append(errs, fmt.Errorf("metadata.annotations.%s: must be left out, got %q", key, m.annotations[key]))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 type trigger struct {
@@ -103,7 +130,7 @@ func (so scaledObject) read() (Spec, error) {
 		Fallback:        s.Fallback,
 		Behavior:        s.Advanced.HorizontalPodAutoscalerConfig.Behavior,
 	}
-	var errs []error
+	errs := []error{so.Metadata.check()}
 	if s.IdleReplicaCount != nil && s.MinReplicaCount == nil {
 		errs = append(errs, errors.New("spec.minReplicaCount: must be set beside idleReplicaCount"))
 	}

@@ -116,6 +116,23 @@ func TestReadsIdleZeroBesideLeastZero(t *testing.T) {
 	}
 }
 
+func TestReadRefusesAPausedScaledObject(t *testing.T) {
+	const spec = "\nkind: ScaledObject\nspec: {triggers: [{type: prometheus, metadata: {threshold: \"2\"}}]}"
+	for annotation, refused := range map[string]bool{
+		`autoscaling.keda.sh/paused: "true"`:           true,
+		`autoscaling.keda.sh/paused: "false"`:          false,
+		`autoscaling.keda.sh/paused-replicas: "4"`:     true,
+		`autoscaling.keda.sh/paused-scale-in: "true"`:  true,
+		`autoscaling.keda.sh/force-activation: "true"`: true,
+		`example.org/paused: "true"`:                   false,
+	} {
+		_, err := hpa.Read([]byte("metadata: {name: a, annotations: {" + annotation + "}}" + spec))
+		if refused != (err != nil) {
+			t.Errorf("%s: got %v", annotation, err)
+		}
+	}
+}
+
 func TestReadWantsOneScaledObject(t *testing.T) {
 	const one = "kind: ScaledObject\nspec: {triggers: [{type: prometheus, metadata: {threshold: \"2\"}}]}\n"
 	for text, want := range map[string]string{

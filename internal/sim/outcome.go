@@ -33,6 +33,7 @@ type Outcome struct {
 	SteadyMax       int     `json:"steadyMax"`      // and most
 	SteadyChanges   float64 `json:"steadyChanges"`  // an hour
 	SteadyInFlight  float64 `json:"steadyInFlight"` // mean number of requests
+	SteadyNoise     float64 `json:"steadyNoise"`    // deviation of the metric over its mean
 	SteadyBusy      float64 `json:"steadyBusy"`     // mean number of requests that are executed
 
 	Most      int     `json:"most"`      // replicas asked for, at any time
@@ -42,7 +43,7 @@ type Outcome struct {
 	Unread    int     `json:"unread"`    // looks at the metric without an answer
 
 	Course []Point  `json:"-"`
-	Sizes  []Change `json:"-"`
+	Sizes  []Change `json:"sizes"`
 }
 
 func (o *Outcome) note(answers []hpa.Answer) {
@@ -81,6 +82,7 @@ func (r *run) finish() *Outcome {
 		o.SteadyInFlight = (sums.InFlight - r.recorder.settled.InFlight) / lasted
 		o.SteadyBusy = (sums.Executing - r.recorder.settled.Executing) / lasted
 	}
+	o.SteadyNoise = r.recorder.noise()
 	o.Course, o.Sizes = r.recorder.course, r.recorder.changes
 	o.Changes = len(o.Sizes)
 	o.sizes(r.config.Replicas, r.recorder.settle, now)

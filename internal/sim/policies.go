@@ -11,16 +11,17 @@ import (
 type known struct {
 	Name, About string
 	values      func() (map[string]any, error)
+	named       bool // compared only where a scenario names it
 }
 
-// knownPolicies are those that a scenario without policies compares.
 var knownPolicies = []known{
-	{"queue-latency", "the metric of SuperSONIC 0.3.1: time in the queue for each batch, held at 100 ms for each replica", queueLatency},
-	{"written-form", "the built-in metric with the number of replicas as of now", func() (map[string]any, error) {
+	{Name: "queue-latency", About: "the metric of SuperSONIC 0.3.1: queue time per executed batch, held at 100 ms with metricType Value", values: queueLatency},
+	{Name: "written-form", About: "the built-in metric with the last number of replicas, not its mean", values: func() (map[string]any, error) {
 		return map[string]any{"serverLoadReplicas": string(promql.Instant)}, nil
 	}},
-	{"built-in", "the built-in metric as the scenario's values have it", func() (map[string]any, error) { return nil, nil }},
-	{"concurrency-target", "requests in flight over a target for each replica, as Knative has it", concurrencyTarget},
+	{Name: "built-in", About: "the built-in metric, with the scenario's values", values: func() (map[string]any, error) { return nil, nil }},
+	{Name: "concurrency-target", About: "2 requests in flight for each replica, over a mean of 1 m, as Knative counts", values: concurrencyTarget},
+	{Name: "value-target", About: "the occupancy ratio with metricType Value; not compared unless named", values: valueTarget, named: true},
 }
 
 // queueLatency is what the chart did in 0.3.1.
@@ -41,6 +42,16 @@ func queueLatency() (map[string]any, error) {
 func concurrencyTarget() (map[string]any, error) {
 	gauge := "sum(avg_over_time(envoy_cluster_upstream_rq_active{" + promql.ForRelease(Release, Namespace).Envoy.String() + "}[1m]))"
 	return map[string]any{"serverLoadMetric": gauge, "serverLoadThreshold": promql.DefaultScaling}, nil
+}
+
+// valueTarget is the built-in metric of each replica, as a metric of the user's own.
+func valueTarget() (map[string]any, error) {
+	q, err := promql.OccupancyRatio(promql.ForRelease(Release, Namespace))
+	return map[string]any{
+		"serverLoadMetric":    q.String(),
+		"serverLoadThreshold": promql.DefaultScaling,
+		"keda":                map[string]any{"metricType": "Value"},
+	}, err
 }
 
 // KnownPolicies are the policies that a scenario may name without values: each
@@ -68,7 +79,9 @@ func (s *Scenario) policies() []Policy {
 	}
 	var all []Policy
 	for _, k := range knownPolicies {
-		all = append(all, Policy{Name: k.Name})
+		if !k.named {
+			all = append(all, Policy{Name: k.Name})
+		}
 	}
 	return all
 }

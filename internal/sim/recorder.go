@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
@@ -27,11 +29,17 @@ type Change struct {
 	To int
 }
 
+// MarshalJSON writes the time in seconds, and the number of replicas.
+func (c Change) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "[%g,%d]", c.At.Seconds(), c.To), nil
+}
+
 // recorder keeps the course of a run.
 type recorder struct {
 	every, next time.Duration
 	settle      time.Duration
 	reading     float64
+	readings    [3]float64 // number, sum and sum of squares, once settled
 	course      []Point
 	changes     []Change
 
@@ -68,6 +76,25 @@ func (c *recorder) record(w *fleet.World) {
 		c.settling, c.settled = now, sums
 	}
 	c.next += c.every
+}
+
+// read notes what the HPA was told.
+func (c *recorder) read(now time.Duration, v float64) {
+	c.reading = v
+	if now >= c.settle {
+		c.readings[0]++
+		c.readings[1] += v
+		c.readings[2] += v * v
+	}
+}
+
+// noise is the deviation of the readings over their mean.
+func (c *recorder) noise() float64 {
+	n, sum, squares := c.readings[0], c.readings[1], c.readings[2]
+	if sum == 0 {
+		return 0
+	}
+	return math.Sqrt(max(0, squares/n-sum*sum/n/n)) / (sum / n)
 }
 
 func (c *recorder) changed(at time.Duration, to int) {

@@ -229,7 +229,7 @@ func (r *run) sync(ctx context.Context) error {
 	}
 	d := r.scaler.Sync(r.world.Now(), answers, r.fleet())
 	if len(d.Metrics) > 0 && d.Metrics[0].Err == nil {
-		r.recorder.reading = float64(d.Metrics[0].Value) / 1000
+		r.recorder.read(r.world.Now(), float64(d.Metrics[0].Value)/1000)
 	}
 	r.scale(d.Replicas)
 	return nil

@@ -53,6 +53,7 @@ func columns(batch bool) []column {
 		column{"min", func(o *Outcome) float64 { return float64(o.SteadyMin) }, decimals(1)},
 		column{"max", func(o *Outcome) float64 { return float64(o.SteadyMax) }, decimals(1)},
 		column{"changes/h", func(o *Outcome) float64 { return o.SteadyChanges }, decimals(1)},
+		column{"noise", func(o *Outcome) float64 { return 100 * o.SteadyNoise }, percent},
 		column{"overshoot", func(o *Outcome) float64 { return float64(o.Overshoot) }, decimals(1)},
 		column{"answer after", func(o *Outcome) float64 { return o.Answer }, secondsOrNever})
 }
@@ -120,6 +121,8 @@ func (r *Result) row(all []column) []string {
 func decimals(n int) func(float64) string {
 	return func(v float64) string { return fmt.Sprintf("%.*f", n, v) }
 }
+
+func percent(v float64) string { return fmt.Sprintf("%.0f %%", v) }
 
 // seconds writes three digits of a time.
 func seconds(v float64) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,9 +20,12 @@ import (
 type simulateFlags struct {
 	chart  string
 	output string
+	html   string
 	list   bool
 	quiet  bool
 	seeds  int
+
+	policies []string
 }
 
 func newSimulateCmd() *cobra.Command {
@@ -39,6 +43,7 @@ if a scenario lists none:
 Progress is printed on stderr. Ctrl-C stops early and prints the results so far.`,
 		Example: `  supersonic simulate --list
   supersonic simulate waiting-40
+  supersonic simulate thinking-400 --html report.html
   supersonic simulate my-scenario.yaml -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if n := len(args); !flags.list && n != 1 || flags.list && n > 0 {
@@ -64,8 +69,15 @@ Progress is printed on stderr. Ctrl-C stops early and prints the results so far.
 	f.BoolVar(&flags.list, "list", false, "list the shipped scenarios")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "no progress on stderr")
 	f.IntVar(&flags.seeds, "seeds", 0, "`NUMBER` of runs of each policy, instead of the scenario's")
+	f.StringArrayVar(&flags.policies, "policy", nil, "`NAME` of a policy to run, instead of all policies and the least fixed fleet (repeatable)")
 	f.StringVarP(&flags.output, "output", "o", "text", "`FORMAT`: text or json")
+	f.StringVar(&flags.html, "html", "", "also write a page with plots to `FILE`")
 	complete(cmd, "output", "text", "json")
+	var names []string
+	for _, p := range sim.KnownPolicies() {
+		names = append(names, p[0])
+	}
+	complete(cmd, "policy", names...)
 	return cmd
 }
 
@@ -110,7 +122,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	o := sim.Options{Chart: chart}
+	o := sim.Options{Chart: chart, Policies: f.policies}
 	if !f.quiet {
 		o.Progress = progress(cmd.ErrOrStderr())
 	}
@@ -120,12 +132,25 @@ func (f *simulateFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	if f.html != "" {
+		if err := writePage(f.html, report); err != nil {
+			return err
+		}
+	}
 	if f.output == "json" {
 		enc := json.NewEncoder(cmd.OutOrStdout())
 		enc.SetIndent("", "  ")
 		return enc.Encode(report)
 	}
 	return report.Table(cmd.OutOrStdout())
+}
+
+func writePage(file string, report *sim.Report) error {
+	var page bytes.Buffer
+	if err := report.Page(&page); err != nil {
+		return err
+	}
+	return os.WriteFile(file, page.Bytes(), 0o644)
 }
 
 // simulated renders the chart for a policy's values.

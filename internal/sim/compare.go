@@ -14,6 +14,7 @@ type Chart func(values map[string]any) (Settings, error)
 // Options are what a comparison depends on beside its scenario.
 type Options struct {
 	Chart    Chart
+	Policies []string                          // those to run, without the least fixed fleet; none means all, with it
 	Progress func(done, of int, share float64) // called now and then, by one goroutine at a time; nil for none
 }
 
@@ -24,7 +25,8 @@ type Report struct {
 	Seconds     float64  `json:"seconds"` // simulated in each run
 	Settle      float64  `json:"settleSeconds"`
 	Wanted      string   `json:"wanted"`
-	Least       int      `json:"leastFixedFleet"` // replicas; 0 where none was found
+	Searched    bool     `json:"-"`                         // for the least fixed fleet
+	Least       int      `json:"leastFixedFleet,omitempty"` // replicas; 0 where none was found
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Policies    []Result `json:"policies"`
 }
@@ -51,7 +53,10 @@ type job struct {
 // least fixed fleet that keeps what is wanted. Where the context ends before,
 // the report holds what is known by then.
 func Compare(ctx context.Context, s *Scenario, o Options) (*Report, error) {
-	policies := s.policies()
+	policies, err := s.chosen(o.Policies)
+	if err != nil {
+		return nil, err
+	}
 	jobs, err := s.jobs(policies, o.Chart)
 	if err != nil {
 		return nil, err
@@ -64,11 +69,14 @@ func Compare(ctx context.Context, s *Scenario, o Options) (*Report, error) {
 		r.Policies[i+1] = Result{Name: p.Name, Fixed: p.Replicas, Runs: make([]*Outcome, s.Seeds)}
 	}
 	r.Policies[0] = Result{Name: leastFleet, Runs: make([]*Outcome, s.Seeds)}
-	w := &workers{ctx: ctx, scenario: s, report: r, progress: o.Progress, of: len(jobs) + s.Seeds}
-	if r.Least, err = w.least(jobs[0].settings); err != nil {
-		return nil, err
+	w := &workers{ctx: ctx, scenario: s, report: r, progress: o.Progress, of: len(jobs)}
+	if r.Searched = len(o.Policies) == 0; r.Searched {
+		if r.Least, err = w.least(jobs[0].settings); err != nil {
+			return nil, err
+		}
 	}
 	if r.Least > 0 {
+		w.of += s.Seeds
 		r.Policies[0].Fixed = r.Least
 		for seed := range s.Seeds {
 			jobs = append(jobs, job{policy: 0, seed: seed, settings: jobs[0].settings, fixed: r.Least})
@@ -160,7 +168,7 @@ func (w *workers) run(i int, j job) {
 	var err error
 	seed := uint64(j.seed + 1)
 	if j.fixed > 0 {
-		o, err = w.scenario.fixed(w.ctx, j.settings, j.fixed, seed, progress)
+		o, err = w.scenario.fixed(w.ctx, j.settings, j.fixed, seed, 0, progress)
 	} else {
 		o, err = w.scenario.scaled(w.ctx, j.settings, seed, progress)
 	}
@@ -187,6 +195,10 @@ func (w *workers) tell(i int, share float64) {
 	}
 	w.progress(w.done, w.of, sum/float64(w.of))
 }
+
+// hopeless is the number of requests in flight, beyond those of clients that
+// wait, at which a fleet is too small whatever comes.
+const hopeless = 20_000
 
 // mostFixed is the largest fixed fleet that is tried.
 const mostFixed = 1024
@@ -224,7 +236,7 @@ func (w *workers) least(settings Settings) (int, error) {
 }
 
 func (w *workers) keeps(settings Settings, replicas int) (bool, error) {
-	o, err := w.scenario.fixed(w.ctx, settings, replicas, 1, func(float64) {
+	o, err := w.scenario.fixed(w.ctx, settings, replicas, 1, w.scenario.clients()+hopeless, func(float64) {
 		if w.progress != nil {
 			w.progress(0, w.of, 0)
 		}
@@ -232,7 +244,7 @@ func (w *workers) keeps(settings Settings, replicas int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return w.scenario.Wanted.kept(o), nil
+	return !o.Interrupted && w.scenario.Wanted.kept(o), nil
 }
 
 func (g Goal) kept(o *Outcome) bool {

@@ -14,6 +14,7 @@ type Outcome struct {
 	Until          float64 `json:"until"`          // when the run ended
 	Interrupted    bool    `json:"interrupted"`    // before its end
 	ReplicaMinutes float64 `json:"replicaMinutes"` // pods that hold a GPU, those that start and those that go too
+	AskedMinutes   float64 `json:"askedMinutes"`   // replicas that were asked for, summed over time
 	Replicas       float64 `json:"replicas"`       // mean number of them
 	Completed      int64   `json:"completed"`
 	Refused        int64   `json:"refused"` // found no replica
@@ -62,7 +63,7 @@ func (r *run) finish() *Outcome {
 	o.Until = now.Seconds()
 	o.Interrupted = now < r.end && !r.done()
 	sums := r.world.Integrals()
-	o.ReplicaMinutes = sums.Replicas / 60
+	o.ReplicaMinutes, o.AskedMinutes = sums.Replicas/60, sums.Wanted/60
 	o.Replicas = sums.Replicas / now.Seconds()
 	var all, steady fleet.Latency
 	for _, s := range r.world.Stats() {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -84,6 +86,28 @@ func (s *Scenario) policies() []Policy {
 		}
 	}
 	return all
+}
+
+// chosen are the policies of some names: the scenario's, or such that need no
+// more than their name. No names mean all of the scenario's.
+func (s *Scenario) chosen(names []string) ([]Policy, error) {
+	if len(names) == 0 {
+		return s.policies(), nil
+	}
+	var all []Policy
+	var errs []error
+	for _, name := range names {
+		policies := s.policies()
+		i := slices.IndexFunc(policies, func(p Policy) bool { return p.Name == name })
+		if _, ok := knownPolicy(name); i < 0 && !ok {
+			errs = append(errs, fmt.Errorf("no policy %q in %s, and none of that name is built in", name, s.Name))
+			continue
+		} else if i < 0 {
+			policies, i = []Policy{{Name: name}}, 0
+		}
+		all = append(all, policies[i])
+	}
+	return all, errors.Join(errs...)
 }
 
 // values are all that the chart gets for a policy: what the policy sets, over

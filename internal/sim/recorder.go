@@ -100,3 +100,6 @@ func (c *recorder) noise() float64 {
 func (c *recorder) changed(at time.Duration, to int) {
 	c.changes = append(c.changes, Change{at, to})
 }
+
+// inFlight is the mean number of requests in flight of the last interval.
+func (c *recorder) inFlight() float64 { return c.course[len(c.course)-1].InFlight }

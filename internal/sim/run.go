@@ -23,7 +23,8 @@ type run struct {
 	settings *Settings
 	world    *fleet.World
 	end      time.Duration
-	batch    int // clients that get done; 0 where they do not
+	batch    int     // clients that get done; 0 where they do not
+	backlog  float64 // requests in flight that end the run; 0 for none
 
 	engine  *scrape.Engine
 	store   *scrape.Store
@@ -38,11 +39,13 @@ type run struct {
 	recorder recorder
 }
 
-// Fixed runs a fleet of a fixed size, all of it ready at the start.
-func (s *Scenario) fixed(ctx context.Context, settings Settings, replicas int, seed uint64, progress func(float64)) (*Outcome, error) {
+// fixed runs a fleet of a fixed size, all of it ready at the start. It ends early
+// with that many requests in flight, if not 0.
+func (s *Scenario) fixed(ctx context.Context, settings Settings, replicas int, seed uint64, backlog int, progress func(float64)) (*Outcome, error) {
 	c := s.config(settings)
 	c.Replicas = replicas
 	r := s.newRun(c, &settings, seed)
+	r.backlog = float64(backlog)
 	err := r.until(ctx, progress)
 	return r.finish(), err
 }
@@ -118,6 +121,9 @@ func (r *run) until(ctx context.Context, progress func(float64)) error {
 		if next == r.recorder.next {
 			r.recorder.record(r.world)
 			progress(next.Seconds() / r.end.Seconds())
+			if r.backlog > 0 && r.recorder.inFlight() > r.backlog {
+				return nil
+			}
 		}
 		var err error
 		switch next {

@@ -73,10 +73,12 @@ func (r *Report) Batch() bool {
 // Table writes the report as text.
 func (r *Report) Table(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %s\n", r.Scenario, r.About)
-	if r.Least > 0 {
-		fmt.Fprintf(out, "least fixed fleet with %s: %d replicas\n", r.Wanted, r.Least)
-	} else {
+	switch {
+	case !r.Searched:
+	case r.Least == 0:
 		fmt.Fprintf(out, "no fixed fleet found with %s\n", r.Wanted)
+	default:
+		fmt.Fprintf(out, "least fixed fleet with %s: %d replicas\n", r.Wanted, r.Least)
 	}
 	if r.Interrupted {
 		fmt.Fprintln(out, "interrupted: runs that are not complete end early, or are left out")
@@ -95,7 +97,7 @@ func (r *Report) Table(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "means over %d seeds, fewest and most in JSON; W/s, replicas, min, max and changes/h from %s on\n",
-		r.seeds(), time.Duration(r.Settle*float64(time.Second)))
+		r.seeds(), asDuration(r.Settle))
 	return err
 }
 
@@ -107,11 +109,7 @@ func (r *Report) seeds() (n int) {
 }
 
 func (r *Result) row(all []column) []string {
-	name := r.Name
-	if r.Fixed > 0 && name == leastFleet {
-		name = fmt.Sprintf("%s (%d)", name, r.Fixed)
-	}
-	cells := []string{name}
+	cells := []string{r.title()}
 	for _, c := range all {
 		cells = append(cells, c.form(r.Over(c.of).Mean))
 	}
@@ -134,12 +132,12 @@ func seconds(v float64) string {
 	case v < 100:
 		return fmt.Sprintf("%.3gs", v)
 	}
-	return time.Duration(v * float64(time.Second)).Round(time.Second).String()
+	return asDuration(v).Round(time.Second).String()
 }
 
 func secondsOrNever(v float64) string {
 	if v < 0 {
 		return "never"
 	}
-	return time.Duration(v * float64(time.Second)).Round(time.Second).String()
+	return asDuration(v).Round(time.Second).String()
 }

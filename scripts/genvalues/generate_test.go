@@ -134,9 +134,8 @@ func TestErrors(t *testing.T) {
 		{"unused-type", "# -- A\na: 1\n", `types: {b: {pattern: x}}`, typesFile + ": types.b: nothing uses it"},
 		{"no-such-type", "# -- A\na: 1\n", `values: {a: intger}`, typesFile + `: values.a: no type is named "intger"`},
 		{"inner-type", "# -- A\na: {}\n", `values: {a: {properties: {b: {minimum: 1}}}}`, typesFile + ": values.a: has no type"},
-		{"no-such-section", "# -- A\na: 1\n", `hints: {see the docs: [b]}`, typesFile + ": hints: no section of values.yaml is at b"},
 		{"twice", "# -- A\na: 1\n", "values:\n  a: integer\n  a: number\n", typesFile + ": line 3: a: is there twice"},
-		{"unknown-part", "# -- A\na: 1\n", "vlaues: {}", typesFile + ": vlaues: must be types, keys, values or hints"},
+		{"unknown-part", "# -- A\na: 1\n", "vlaues: {}", typesFile + ": vlaues: must be types, keys or values"},
 		{
 			"all-at-once", "# -- B\nb: x\n# -- A\na: null\n", `values: {b: integer, c: string}`,
 			valuesFile + ":4: " + noType + "\n" +

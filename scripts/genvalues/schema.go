@@ -12,15 +12,13 @@ import (
 // A builder makes the schema, and collects all that keeps it from that.
 type builder struct {
 	types *types
-	hints map[string]string // by path of a section
 	errs  []error
 }
 
 // newSchema gives values.schema.json: structure, defaults and descriptions from
 // values.yaml, and the rest from the types.
 func newSchema(values *value, t *types) ([]byte, error) {
-	b := &builder{types: t, hints: map[string]string{}}
-	b.readHints(values)
+	b := &builder{types: t}
 	top := object{
 		{"$schema", "http://json-schema.org/draft-07/schema#"},
 		{"title", "Values of the chart supersonic"},
@@ -40,34 +38,8 @@ func newSchema(values *value, t *types) ([]byte, error) {
 	return text.Bytes(), checkDefaults(values, top)
 }
 
-func (b *builder) readHints(values *value) {
-	sections := map[string]bool{".": true}
-	values.walk(func(v *value) {
-		if v.section() {
-			sections[v.path] = true
-		}
-	})
-	for _, hint := range b.types.hints {
-		paths, _ := hint.value.([]any)
-		for _, path := range paths {
-			name := fmt.Sprint(path)
-			if !sections[name] {
-				b.errs = append(b.errs, fmt.Errorf("%s: hints: no section of values.yaml is at %s", typesFile, name))
-			}
-			b.hints[name] = hint.name
-		}
-	}
-}
-
 func (b *builder) section(section *value) object {
-	at := section.path
-	if at == "" {
-		at = "."
-	}
 	var s object
-	if hint := b.hints[at]; hint != "" {
-		s = append(s, member{"$comment", hint})
-	}
 	var required []any
 	var properties object
 	for _, v := range section.children {

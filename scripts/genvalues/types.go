@@ -14,7 +14,6 @@ type types struct {
 	named  object          // types by name
 	keys   object          // types of values by the last word of their path
 	values object          // types of values by path
-	hints  object          // paths of sections by what these say
 	used   map[string]bool // names, keys and paths that something has used
 }
 
@@ -37,9 +36,9 @@ func readTypes(text []byte) (*types, error) {
 	parts, _ := v.(object)
 	var errs []error
 	for _, part := range parts {
-		into, ok := map[string]*object{"types": &t.named, "keys": &t.keys, "values": &t.values, "hints": &t.hints}[part.name]
+		into, ok := map[string]*object{"types": &t.named, "keys": &t.keys, "values": &t.values}[part.name]
 		if !ok {
-			errs = append(errs, fmt.Errorf("%s: %s: must be types, keys, values or hints", typesFile, part.name))
+			errs = append(errs, fmt.Errorf("%s: %s: must be types, keys or values", typesFile, part.name))
 			continue
 		}
 		if *into, ok = part.value.(object); !ok {

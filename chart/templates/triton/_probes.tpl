@@ -16,6 +16,9 @@
 {{- $probe := dict "httpGet" (pick .httpGet "path" "port") -}}
 {{- if not .reset -}}
 {{- $probe = merge $probe (pick . "initialDelaySeconds" "periodSeconds" "failureThreshold") -}}
+{{- with get . "timeoutSeconds" -}}
+{{- $_ := set $probe "timeoutSeconds" . -}}
+{{- end -}}
 {{- end -}}
 {{- toYaml $probe -}}
 {{- end -}}

@@ -3,7 +3,7 @@ FUZZTIME ?= 30s
 BENCH    ?= .
 ROUNDS   ?= 10
 # The package with a goroutine of ours and the tests of it that also run under the race detector.
-RACE     ?= ./internal/render ./internal/test/chart -run 'Golden|Fault|Schema'
+RACE     ?= ./internal/render ./internal/test/chart -run 'Goldens|SchemaErrors'
 
 # Set, so that a test fails where a real part is missing, in place of being skipped.
 export SUPERSONIC_TOOLS ?= $(CURDIR)/.tools

@@ -9,7 +9,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
 
-func TestFilesOfOtherSystemsAreRead(t *testing.T) {
+// Files of other systems are read.
+func TestForeignFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"byte-order-mark":   "\ufefftriton:\n  replicas: 7\n",
 		"carriage-returns":  "triton:\r\n  replicas: 7\r\n",

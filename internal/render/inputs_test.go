@@ -24,7 +24,8 @@ func valuesFiles(t *testing.T, texts ...string) []string {
 	return names
 }
 
-func TestInputsAreMergedAsHelmDoes(t *testing.T) {
+// Inputs are merged as Helm does.
+func TestMergeInputs(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		in   render.Inputs
@@ -50,7 +51,8 @@ func TestInputsAreMergedAsHelmDoes(t *testing.T) {
 	}
 }
 
-func TestOriginIsWhatSetsAKeyLast(t *testing.T) {
+// The origin of a key is what sets it last.
+func TestOrigin(t *testing.T) {
 	files := valuesFiles(t, "keda: {minReplicaCount: 1, scaleUp: {stepsize: 1}}\ntriton: {env: [{name: A}]}", "keda: {minReplicaCount: 2}")
 	u, err := render.Inputs{Files: files, Set: []string{"envoy.replicas=2"}}.Merge()
 	if err != nil {

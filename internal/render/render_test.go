@@ -8,7 +8,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-func TestDefaultsRenderStrictly(t *testing.T) {
+func TestDefaults(t *testing.T) {
 	m, err := render.Chart(manifest.Chart(t), nil, manifest.Options)
 	if err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func TestDefaultsRenderStrictly(t *testing.T) {
 	}
 }
 
-func TestDefineGivesTheTextOfOneDefine(t *testing.T) {
+func TestDefine(t *testing.T) {
 	got, err := render.Define(manifest.Chart(t), nil, render.Options{Release: "sonic", Namespace: "cms"}, "supersonic.names.instance")
 	if err != nil {
 		t.Fatal(err)

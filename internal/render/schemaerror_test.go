@@ -47,7 +47,8 @@ func chartOf(t *testing.T, schema string) *render.Loaded {
 	return c
 }
 
-func TestSchemaErrorsAreInTheUsersWords(t *testing.T) {
+// Errors of the schema are in the user's words.
+func TestSchemaErrors(t *testing.T) {
 	c := chartOf(t, everyBound)
 	for _, tc := range []struct{ name, values, want string }{
 		{"missing", `{}`, "needed: must be set"},
@@ -99,7 +100,7 @@ func TestSchemaErrorsAreInTheUsersWords(t *testing.T) {
 	}
 }
 
-func TestBrokenSchemaIsAnErrorOfTheChart(t *testing.T) {
+func TestBrokenSchema(t *testing.T) {
 	_, err := render.Chart(chartOf(t, `{"type": 1}`), nil, manifest.Options)
 	var invalid promql.FieldErrors
 	if err == nil || errors.As(err, &invalid) {

@@ -37,7 +37,8 @@ type endpoint struct {
 	Port                       int
 }
 
-func TestEveryConsumerReadsOneAddress(t *testing.T) {
+// Every consumer of Prometheus reads one address.
+func TestPrometheusAddress(t *testing.T) {
 	files, err := filepath.Glob("testdata/addresses/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("testdata/addresses: %d files, %v", len(files), err)

@@ -141,7 +141,8 @@ func TestAlertsFollowTheValues(t *testing.T) {
 	}
 }
 
-func TestStartUpAlertsWaitForTwiceTheBudget(t *testing.T) {
+// Alerts on the start of replicas wait for twice the startup budget.
+func TestStartUpAlerts(t *testing.T) {
 	for probe, want := range map[string]string{
 		"{initialDelaySeconds: 300, periodSeconds: 10, failureThreshold: 60}": "1800s",
 		"{reset: true, periodSeconds: 10, failureThreshold: 600}":             "600s",
@@ -156,7 +157,8 @@ func TestStartUpAlertsWaitForTwiceTheBudget(t *testing.T) {
 	}
 }
 
-func TestAnEnvoyThatIsNotScrapedLeavesAnOwnMetric(t *testing.T) {
+// An Envoy that is not scraped does not affect a metric of the user's own, and the alert says so.
+func TestAlertWithOwnMetric(t *testing.T) {
 	for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, watched+"serverLoadMetric: vector(1)\n"), prometheusConfigMap, "rules.yml")) {
 		if text := r.Annotations["description"]; r.Alert == "SupersonicEnvoyNotScraped" && (strings.Contains(text, "Both queries") || !strings.Contains(text, "serverLoadMetric")) {
 			t.Errorf("with a metric of the user's own: %s", text)

@@ -27,7 +27,7 @@ func envoyService(t testing.TB, m render.Manifests) corev1.Service {
 }
 
 // What Pod Security "restricted" asks for, a root file system that nothing writes to, and no token.
-func TestEnvoyRunsWithoutRootShellOrToken(t *testing.T) {
+func TestEnvoyPodRestricted(t *testing.T) {
 	pod := envoyPod(t, manifest.Render(t, ""))
 	c := pod.Containers[0]
 	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
@@ -56,7 +56,7 @@ func podTemplate(t testing.TB, values string) corev1.PodTemplateSpec {
 }
 
 // Envoy reads its configuration once; the gate's files it reads again, so a new threshold must not cost a connection.
-func TestOnlyAChangedConfigurationOfEnvoyRestartsItsPods(t *testing.T) {
+func TestEnvoyRestarts(t *testing.T) {
 	const gated = "prometheus: {enabled: true}\nenvoy: {rate_limiter: {prometheus_based: {enabled: true, ramp: %}}}\n"
 	base := strings.Replace(gated, "%", "0", 1)
 	for _, c := range []struct {
@@ -85,7 +85,7 @@ func TestOnlyAChangedConfigurationOfEnvoyRestartsItsPods(t *testing.T) {
 	}
 }
 
-func TestSizeOfTheProxyIsAsGiven(t *testing.T) {
+func TestEnvoyReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name, values   string
 		replicas       int32
@@ -117,7 +117,7 @@ func TestSizeOfTheProxyIsAsGiven(t *testing.T) {
 }
 
 // 0.3.1 rendered envoy.args and read none of them.
-func TestArgumentsReachEnvoy(t *testing.T) {
+func TestEnvoyArguments(t *testing.T) {
 	for _, c := range []struct {
 		name, values string
 		want         []string // after ours
@@ -139,7 +139,8 @@ func TestArgumentsReachEnvoy(t *testing.T) {
 	}
 }
 
-func TestGraceOutlastsTheDrain(t *testing.T) {
+// The grace period outlasts the drain.
+func TestEnvoyGracePeriod(t *testing.T) {
 	for _, c := range []struct {
 		values string
 		want   int64
@@ -182,7 +183,7 @@ func TestIngress(t *testing.T) {
 	}
 }
 
-func TestServiceTakesWhatALoadBalancerNeeds(t *testing.T) {
+func TestLoadBalancerService(t *testing.T) {
 	s := envoyService(t, manifest.Render(t, `
 envoy:
   service:
@@ -212,7 +213,7 @@ envoy:
 }
 
 // Helm prints integers of a values file from 1,000,000 on in exponent form, which Envoy and Kubernetes refuse.
-func TestLargeNumbersStayWhole(t *testing.T) {
+func TestLargeNumbers(t *testing.T) {
 	m := manifest.Render(t, `
 envoy:
   maxConnections: 1000000
@@ -230,7 +231,7 @@ envoy:
 }
 
 // Envoy's admin interface can stop it: only the pod itself reaches it, and no Service leads to it or to the drain hook.
-func TestAdminIsNotReachableFromOutside(t *testing.T) {
+func TestAdminHidden(t *testing.T) {
 	old := `envoy: {service: {ports: [{name: grpc, port: 8001, targetPort: 8001}, {name: admin, port: 9901, targetPort: 9911}]}}`
 	for name, values := range map[string]string{"default": "", "earlier-values": old} {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +250,8 @@ func TestAdminIsNotReachableFromOutside(t *testing.T) {
 	}
 }
 
-func TestStatsPortFollowsAnAdminEntryOfEarlierValues(t *testing.T) {
+// The stats port follows an admin entry of values for 0.3.1.
+func TestStatsPortOf031(t *testing.T) {
 	m := manifest.Render(t, `envoy: {service: {ports: [{name: grpc, port: 80, targetPort: 8005}, {name: admin, port: 1, targetPort: 9911}]}}`)
 	got := map[string]int32{}
 	for _, port := range envoyPod(t, m).Containers[0].Ports {

@@ -17,7 +17,8 @@ import (
 
 const goldenDir = "../../../golden"
 
-func TestValuesFilesRenderToTheirGoldens(t *testing.T) {
+// Each values file renders to its golden folder.
+func TestGoldens(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 		got := c.manifests(t)
 		s := c.scaling(t)
@@ -38,7 +39,8 @@ func TestValuesFilesRenderToTheirGoldens(t *testing.T) {
 	})
 }
 
-func TestEveryGoldenFolderHasItsValuesFile(t *testing.T) {
+// Every golden folder has its values file.
+func TestGoldenFolders(t *testing.T) {
 	known := map[string]bool{}
 	for _, c := range cases(t) {
 		known[c.name] = true
@@ -50,7 +52,7 @@ func TestEveryGoldenFolderHasItsValuesFile(t *testing.T) {
 	}
 }
 
-func TestGoldensAreTheSameOnEveryRun(t *testing.T) {
+func TestGoldensStable(t *testing.T) {
 	c := cases(t)[0]
 	first := c.manifests(t)
 	for range 5 {
@@ -66,7 +68,8 @@ func TestGoldensAreTheSameOnEveryRun(t *testing.T) {
 	}
 }
 
-func TestEveryTemplateIsRenderedBySomeValuesFile(t *testing.T) {
+// Every template is rendered by some values file.
+func TestTemplatesCovered(t *testing.T) {
 	rendered := map[string]bool{}
 	for _, c := range cases(t) {
 		for name := range c.manifests(t) {

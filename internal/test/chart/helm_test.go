@@ -77,7 +77,7 @@ func run(t testing.TB, program string, args ...string) (stdout, stderr string, e
 }
 
 // Helm can't be told a chart's version, so both render it as it is.
-func TestHelmRendersTheSameBytes(t *testing.T) {
+func TestHelmTemplate(t *testing.T) {
 	helm := tools.Path(t, "helm")
 	c, err := render.Load(chart.FS())
 	if err != nil {
@@ -102,7 +102,7 @@ func TestHelmRendersTheSameBytes(t *testing.T) {
 	})
 }
 
-func TestHelmLintFindsNothing(t *testing.T) {
+func TestHelmLint(t *testing.T) {
 	helm := tools.Path(t, "helm")
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 		out, errs, err := run(t, helm, "lint", chartDir, "-n", c.namespace, "-f", c.file, "--strict")
@@ -117,7 +117,8 @@ func TestHelmLintFindsNothing(t *testing.T) {
 	})
 }
 
-func TestHelmTestAsksTheFleetThroughEnvoy(t *testing.T) {
+// The pod of helm test asks the fleet through Envoy.
+func TestHelmTest(t *testing.T) {
 	m := manifest.Render(t, "")
 	bootstrap := manifest.Object[corev1.ConfigMap](t, m, "envoy/configmap.yaml").Data["envoy.yaml"]
 	triton := envoy.StartTriton(t)

@@ -52,7 +52,7 @@ func kedaWith(t testing.TB, keys, more string) scaledObject {
 	return manifest.Object[scaledObject](t, manifest.Render(t, "keda: {enabled: true, "+keys+"}\n"+ownPrometheus+more), scaled)
 }
 
-func TestSizesAndTimesOfTheFleet(t *testing.T) {
+func TestFleetSizes(t *testing.T) {
 	type sizes struct {
 		Min, Max, Cooldown int32
 		Idle               *int32
@@ -86,7 +86,7 @@ func TestSizesAndTimesOfTheFleet(t *testing.T) {
 	}
 }
 
-func TestTriggerThatSizesTheFleet(t *testing.T) {
+func TestScalingTrigger(t *testing.T) {
 	type facts struct{ MetricType, Threshold, Activation, IgnoreNull string }
 	for _, tc := range []struct {
 		name, keda, more string
@@ -115,7 +115,8 @@ func TestTriggerThatSizesTheFleet(t *testing.T) {
 	}
 }
 
-func TestWakeUpAsksForOneServerAndNeverForTwo(t *testing.T) {
+// The wake-up trigger asks for one replica and never for two.
+func TestWakeUpTrigger(t *testing.T) {
 	wake := kedaWith(t, "maxReplicaCount: 1000, "+wakesFrom0, "").Spec.Triggers[1]
 	if wake.MetricType != "AverageValue" || wake.Metadata["threshold"] != "1000000" || wake.Metadata["activationThreshold"] != "0" {
 		t.Errorf("got %v", wake)
@@ -125,7 +126,8 @@ func TestWakeUpAsksForOneServerAndNeverForTwo(t *testing.T) {
 	}
 }
 
-func TestOwnMetricIsUsedAsItIs(t *testing.T) {
+// A metric of the user's own is used as it is.
+func TestOwnMetricVerbatim(t *testing.T) {
 	const metric = "sum(load{path=~\"a\\\\.b\", text='{{ .Release.Name }}'}) # ünïcode: \"x\"\n"
 	vals := manifest.Values(t, "keda: {enabled: true}\n"+ownPrometheus)
 	vals["serverLoadMetric"] = metric
@@ -138,7 +140,7 @@ func TestOwnMetricIsUsedAsItIs(t *testing.T) {
 	}
 }
 
-func TestFallbackWhileTheMetricCannotBeRead(t *testing.T) {
+func TestFallback(t *testing.T) {
 	for _, tc := range []struct {
 		name, keda, more string
 		want             int32 // replicas, -1 for no fallback
@@ -162,7 +164,7 @@ func TestFallbackWhileTheMetricCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestPaceOfTheFleet(t *testing.T) {
+func TestScalingPolicies(t *testing.T) {
 	policy := func(value, period int32) []autoscalingv2.HPAScalingPolicy {
 		return []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: value, PeriodSeconds: period}}
 	}
@@ -205,7 +207,7 @@ func TestPaceOfTheFleet(t *testing.T) {
 	}
 }
 
-func TestScaledObjectAndItsTargetKeepTheirNames(t *testing.T) {
+func TestScaledObjectNames(t *testing.T) {
 	for _, values := range []string{"", wakesFrom0, "zeroIdleReplicas: true", "annotations: {a: b}"} {
 		s := kedaWith(t, values, "")
 		if s.Metadata["name"] != "sonic-keda-so" || s.Spec.ScaleTargetRef["name"] != "sonic-triton" || s.Metadata["finalizers"] != nil {

@@ -13,7 +13,8 @@ import (
 // Every component, so that every name is made.
 func everything(t testing.TB) valuesCase { return named(t, "minimal-full") }
 
-func TestReleaseNamesThatHelmAcceptsGiveValidManifests(t *testing.T) {
+// Release names that Helm accepts give valid manifests.
+func TestReleaseNamesValid(t *testing.T) {
 	validator := manifest.For(t, "1.34")
 	for _, name := range []string{
 		"a", "sonic-2", "x" + strings.Repeat("y", 52), strings.Repeat("long-name-", 5) + "abc", "true", "null", "no", "e1",
@@ -30,7 +31,8 @@ func TestReleaseNamesThatHelmAcceptsGiveValidManifests(t *testing.T) {
 	}
 }
 
-func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) {
+// Release names that Kubernetes refuses are refused, with the way out.
+func TestReleaseNamesKubernetesRefuses(t *testing.T) {
 	for _, name := range []string{"1-sonic", "sonic.v2", "7"} {
 		t.Run(name, func(t *testing.T) {
 			c := everything(t)
@@ -53,7 +55,7 @@ func TestReleaseNamesThatKubernetesRefusesAreRefusedWithTheWayOut(t *testing.T) 
 	}
 }
 
-func TestReleaseNamesThatHelmRefusesAreRefused(t *testing.T) {
+func TestReleaseNamesHelmRefuses(t *testing.T) {
 	for _, name := range []string{"", "Sonic", "a_b", "-a", "a-", "a b", strings.Repeat("x", 54), "a\n"} {
 		_, err := render.Chart(manifest.Chart(t), nil, render.Options{Release: name, Namespace: "cms"})
 		var invalid *promql.FieldError
@@ -64,7 +66,7 @@ func TestReleaseNamesThatHelmRefusesAreRefused(t *testing.T) {
 }
 
 // Two releases in one namespace share nothing, however long and alike their names are.
-func TestReleasesInOneNamespaceShareNoObject(t *testing.T) {
+func TestReleasesShareNoObject(t *testing.T) {
 	stem := strings.Repeat("long-name-", 5)
 	seen := map[string]string{}
 	for _, release := range []string{stem + "abc", stem + "abd", "sonic", "sonic-envoy"} {

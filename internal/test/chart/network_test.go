@@ -43,13 +43,14 @@ func all[T any](t testing.TB, m render.Manifests, kind string) []T {
 	return found
 }
 
-func TestNoNetworkPolicyUnlessAskedFor(t *testing.T) {
+func TestNetworkPolicyOff(t *testing.T) {
 	if got := all[networkingv1.NetworkPolicy](t, manifest.Render(t, everyPart), "NetworkPolicy"); len(got) > 0 {
 		t.Errorf("got %d, want none, since an upgrade would cut off clients", len(got))
 	}
 }
 
-func TestEveryPodHasANetworkPolicyOfItsOwnPorts(t *testing.T) {
+// Every pod has a network policy, of its own ports.
+func TestNetworkPolicyPorts(t *testing.T) {
 	m := manifest.Render(t, everyPart+"networkPolicy: {enabled: true}")
 	policies := all[networkingv1.NetworkPolicy](t, m, "NetworkPolicy")
 	for _, d := range all[appsv1.Deployment](t, m, "Deployment") {
@@ -73,7 +74,8 @@ func TestEveryPodHasANetworkPolicyOfItsOwnPorts(t *testing.T) {
 	}
 }
 
-func TestNetworkPoliciesNameTheFlows(t *testing.T) {
+// Network policies name the flows.
+func TestNetworkPolicyPeers(t *testing.T) {
 	const on = "networkPolicy: {enabled: true, clients: [{ipBlock: {cidr: 192.0.2.0/24}}]}"
 	for _, tc := range []struct {
 		name, values, component, port string

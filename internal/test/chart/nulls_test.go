@@ -27,7 +27,7 @@ metricsCollector: {enabled: true, ingress: {enabled: true, hostName: d.example.o
 
 // A section that is set to null, as an empty one in a file is, renders or is
 // refused in a user's words; it never stops a template halfway.
-func TestEmptySectionsRenderOrAreRefused(t *testing.T) {
+func TestEmptySections(t *testing.T) {
 	text, err := fs.ReadFile(chart.FS(), "values.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestEmptySectionsRenderOrAreRefused(t *testing.T) {
 
 // A key whose default is an empty map or list may be left without a value in a
 // file, and means the same.
-func TestNullMeansTheEmptyDefault(t *testing.T) {
+func TestNullDefaults(t *testing.T) {
 	text, err := fs.ReadFile(chart.FS(), "values.yaml")
 	if err != nil {
 		t.Fatal(err)

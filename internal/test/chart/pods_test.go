@@ -57,7 +57,7 @@ grafana: {dashboardConfigMap: {enabled: true, labels: {grafana_dashboard: "1"}, 
 `,
 }
 
-func TestObservingObjectsAreValid(t *testing.T) {
+func TestObservingSchemas(t *testing.T) {
 	for _, kubernetes := range []string{"1.30", "1.34"} {
 		v := manifest.For(t, kubernetes)
 		for name, values := range observing {
@@ -72,8 +72,8 @@ func TestObservingObjectsAreValid(t *testing.T) {
 	}
 }
 
-// TestObservingPodsAreRestricted holds each pod to Kubernetes' restricted Pod Security Standard, and to what it needs.
-func TestObservingPodsAreRestricted(t *testing.T) {
+// TestObservingPods holds each pod to Kubernetes' restricted Pod Security Standard, and to what it needs.
+func TestObservingPods(t *testing.T) {
 	seen := map[string]bool{}
 	for name, values := range observing {
 		for path, text := range manifest.Render(t, values) {
@@ -136,9 +136,9 @@ func unrestricted(pod corev1.PodSpec) []string {
 	return faults
 }
 
-// TestObjectsOfTheSubchartsGiveWay holds that no Deployment has the name of one that chart 0.3.1 made with another
+// TestSubchartNames holds that no Deployment has the name of one that chart 0.3.1 made with another
 // selector, which Kubernetes would refuse to change, while Services and claims keep theirs.
-func TestObjectsOfTheSubchartsGiveWay(t *testing.T) {
+func TestSubchartNames(t *testing.T) {
 	kinds := map[string][]string{}
 	m := manifest.Render(t, observing["everything"])
 	for path := range m {
@@ -180,7 +180,7 @@ func TestDocsNameEveryRule(t *testing.T) {
 }
 
 // An operator picks monitors by their labels, and pods by the monitor's selector and port.
-func TestEveryPodMonitorFindsThePodsOfOneDeployment(t *testing.T) {
+func TestPodMonitors(t *testing.T) {
 	values := manifest.Values(t, `
 nameOverride: other
 triton: {labels: {team: hep}}

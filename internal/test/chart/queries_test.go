@@ -58,7 +58,8 @@ func ask(s values.Scaling, name string) func() (promql.Query, error) {
 	}
 }
 
-func TestScaledObjectAsksTheLibrarysQuery(t *testing.T) {
+// The ScaledObject asks the library's query.
+func TestScaledObjectQuery(t *testing.T) {
 	tried := 0
 	for _, c := range cases(t) {
 		if !c.on(t, "keda", "enabled") {
@@ -79,7 +80,8 @@ func TestScaledObjectAsksTheLibrarysQuery(t *testing.T) {
 	}
 }
 
-func TestGateAsksTheLibrarysQuery(t *testing.T) {
+// The gate asks the library's query.
+func TestGateQuery(t *testing.T) {
 	tried := 0
 	for _, c := range cases(t) {
 		if !c.on(t, "envoy", "enabled") || !c.on(t, "envoy", "rate_limiter", "prometheus_based", "enabled") {
@@ -102,7 +104,7 @@ func TestGateAsksTheLibrarysQuery(t *testing.T) {
 
 // Every values file, whether it uses the queries or not: the chart's only place
 // that maps values to queries says what the library says.
-func TestScalingPartialIsTheLibrary(t *testing.T) {
+func TestScaling(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 		s := c.scaling(t)
 		for define, build := range map[string]func() (promql.Query, error){
@@ -124,7 +126,7 @@ func TestScalingPartialIsTheLibrary(t *testing.T) {
 }
 
 // What values can say about the queries, in combinations that no values file has.
-func TestScalingPartialIsTheLibraryForOtherValues(t *testing.T) {
+func TestScalingOfOtherValues(t *testing.T) {
 	for name, vals := range map[string]map[string]any{
 		"defaults":            {},
 		"name-override":       {"nameOverride": "other"},
@@ -159,7 +161,8 @@ func TestScalingPartialIsTheLibraryForOtherValues(t *testing.T) {
 	}
 }
 
-func TestAdmissionThresholdStandsAboveTheScaler(t *testing.T) {
+// The admission threshold stands above the scaling threshold.
+func TestAdmissionThreshold(t *testing.T) {
 	for _, tc := range []struct{ name, values, want string }{
 		{"default", "", "3"},
 		{"low-scaling", "serverLoadThreshold: 1.5", "3"},
@@ -195,6 +198,6 @@ func thresholds(t *testing.T, c valuesCase, s values.Scaling) {
 	}
 }
 
-func TestThresholdsAreThoseOfTheLibrary(t *testing.T) {
+func TestThresholds(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) { thresholds(t, c, c.scaling(t)) })
 }

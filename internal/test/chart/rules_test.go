@@ -65,7 +65,8 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-func TestRecordsAreTheLibrarysQueries(t *testing.T) {
+// Records are the library's queries.
+func TestRecords(t *testing.T) {
 	values := watched + `
 serverLoadRateInterval: 90s
 serverLoadReplicas: instant
@@ -101,7 +102,7 @@ serverLoadExcludeModels: [pipeline]
 	}
 }
 
-func TestGateReadsTheRecordWhereItIs(t *testing.T) {
+func TestGateReadsRecord(t *testing.T) {
 	query, err := promql.OccupancyRatio(promql.ForRelease("sonic", "cms"))
 	if err != nil {
 		t.Fatal(err)
@@ -132,8 +133,8 @@ func TestGateReadsTheRecordWhereItIs(t *testing.T) {
 	}
 }
 
-// TestPrometheusAcceptsItsConfiguration checks what no file of values asks for.
-func TestPrometheusAcceptsItsConfiguration(t *testing.T) {
+// TestPrometheusConfig checks what no file of values asks for.
+func TestPrometheusConfig(t *testing.T) {
 	cases := map[string]string{
 		"everything": watched,
 		"alertmanagers-and-small": `
@@ -158,8 +159,8 @@ prometheus:
 	}
 }
 
-// TestOperatorGetsTheSameRules holds that a Prometheus Operator's way and the embedded one record and alert alike.
-func TestOperatorGetsTheSameRules(t *testing.T) {
+// TestOperatorRules holds that a Prometheus Operator's way and the embedded one record and alert alike.
+func TestOperatorRules(t *testing.T) {
 	embedded := rulesOf(t, manifest.File(t, manifest.Render(t, watched), prometheusConfigMap, "rules.yml"))
 	m := manifest.Render(t, `
 keda: {enabled: true, maxReplicaCount: 4}
@@ -189,7 +190,8 @@ prometheus:
 	}
 }
 
-func TestPromtoolAcceptsThePrometheusConfiguration(t *testing.T) {
+// Promtool accepts the Prometheus configuration of every values file.
+func TestPromtool(t *testing.T) {
 	promtool := tools.Path(t, "promtool")
 	tried := 0
 	for _, c := range cases(t) {

@@ -27,7 +27,8 @@ func identity(t testing.TB, text string) string {
 	return head.Kind + " " + head.Metadata.Namespace + "/" + head.Metadata.Name
 }
 
-func TestManifestsAreValidForKubernetesAndKEDA(t *testing.T) {
+// Manifests are valid for Kubernetes, KEDA and the Prometheus operator.
+func TestSchemas(t *testing.T) {
 	for _, version := range []string{"1.30", "1.34"} {
 		validator := manifest.For(t, version)
 		t.Run(version, func(t *testing.T) {
@@ -48,7 +49,7 @@ func TestManifestsAreValidForKubernetesAndKEDA(t *testing.T) {
 }
 
 // The texts of each file are words that YAML reads as a number, as true or as null.
-func TestTextsStayTexts(t *testing.T) {
+func TestStringsStayStrings(t *testing.T) {
 	validator := manifest.For(t, "1.34")
 	files, err := filepath.Glob("testdata/words/*.yaml")
 	if err != nil || len(files) == 0 {

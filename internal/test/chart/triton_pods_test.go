@@ -13,7 +13,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-func TestPodsOfTheServersAreRestricted(t *testing.T) {
+// Triton's pods meet the restricted Pod Security Standard.
+func TestTritonPodRestricted(t *testing.T) {
 	m := manifest.Render(t, "triton: {shmSize: 1Gi, modelRepository: {enabled: true, storageType: cvmfs-pvc, mountPath: /cvmfs}}")
 	deployment, _ := triton(t, m)
 	for name, pod := range map[string]corev1.PodSpec{
@@ -41,7 +42,8 @@ func TestPodsOfTheServersAreRestricted(t *testing.T) {
 	}
 }
 
-func TestKeysOfTheServersPodsReachThem(t *testing.T) {
+// The keys of Triton's pods reach them.
+func TestTritonPodKeys(t *testing.T) {
 	m := manifest.Render(t, `
 imagePullSecrets: [registry, {name: other}]
 triton:
@@ -96,7 +98,8 @@ triton:
 	}
 }
 
-func TestRecreateTakesNoRollingUpdate(t *testing.T) {
+// The strategy Recreate takes no rollingUpdate.
+func TestRecreate(t *testing.T) {
 	m := manifest.Render(t, `
 envoy: {strategy: {type: Recreate}}
 triton: {strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}

@@ -18,7 +18,8 @@ func triton(t testing.TB, m render.Manifests) (appsv1.Deployment, corev1.Contain
 	return d, d.Spec.Template.Spec.Containers[0]
 }
 
-func TestReplicasAreTheAutoscalersUnderKEDA(t *testing.T) {
+// Under KEDA the number of replicas is the autoscaler's.
+func TestTritonReplicas(t *testing.T) {
 	const keda = "keda: {enabled: true}\nprometheus: {enabled: true}\n"
 	for _, tc := range []struct {
 		name, values string
@@ -46,7 +47,7 @@ func TestReplicasAreTheAutoscalersUnderKEDA(t *testing.T) {
 	}
 }
 
-func TestCommandOfTheServer(t *testing.T) {
+func TestTritonCommand(t *testing.T) {
 	const server = "/opt/tritonserver/bin/tritonserver"
 	for _, tc := range []struct {
 		name, values  string
@@ -80,7 +81,8 @@ func TestCommandOfTheServer(t *testing.T) {
 	}
 }
 
-func TestGracePeriodOutlastsDrainAndExit(t *testing.T) {
+// The grace period outlasts the drain and the exit timeout.
+func TestTritonGracePeriod(t *testing.T) {
 	for _, tc := range []struct {
 		name, values string
 		grace, sleep int64
@@ -105,7 +107,8 @@ func TestGracePeriodOutlastsDrainAndExit(t *testing.T) {
 	}
 }
 
-func TestRolloutNeedsNoSpareGPU(t *testing.T) {
+// A rollout needs no spare GPU.
+func TestRolloutOnGPU(t *testing.T) {
 	const oneOut = "type: RollingUpdate\nrollingUpdate: {maxSurge: 0, maxUnavailable: 1}"
 	for _, tc := range []struct{ name, values, want string }{
 		{"cpu", "", "{}"},
@@ -126,7 +129,7 @@ func TestRolloutNeedsNoSpareGPU(t *testing.T) {
 	}
 }
 
-func TestProbesOfTheServer(t *testing.T) {
+func TestTritonProbes(t *testing.T) {
 	_, c := triton(t, manifest.Render(t, ""))
 	for name, got := range map[string]string{
 		"/v2/health/live":  c.LivenessProbe.HTTPGet.Path,
@@ -199,7 +202,7 @@ func TestModelRepositoryVolumes(t *testing.T) {
 	}
 }
 
-func TestSharedMemoryOfTheServer(t *testing.T) {
+func TestTritonSharedMemory(t *testing.T) {
 	d, _ := triton(t, manifest.Render(t, ""))
 	if v := d.Spec.Template.Spec.Volumes; len(v) > 0 {
 		t.Errorf("by default: got volumes %v, want none", v)
@@ -214,7 +217,7 @@ func TestSharedMemoryOfTheServer(t *testing.T) {
 	}
 }
 
-func TestPortsOfTheServer(t *testing.T) {
+func TestTritonPorts(t *testing.T) {
 	m := manifest.Render(t, "triton: {service: {ports: [{name: http, port: 80, targetPort: 8000}, {name: grpc, port: 81, targetPort: 8001, appProtocol: grpc}, {name: metrics, port: 82, targetPort: 8002, protocol: TCP}]}}")
 	_, c := triton(t, m)
 	service := manifest.Object[corev1.Service](t, m, "triton/service.yaml")

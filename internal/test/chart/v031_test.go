@@ -17,7 +17,7 @@ import (
 
 // The example files of 0.3.1, as its users have them. Each begins with its release,
 // where that is not supersonic, and the advice that it gets, as comments.
-func TestValuesFilesOf031Render(t *testing.T) {
+func TestValuesFilesOf031(t *testing.T) {
 	validator := manifest.For(t, "1.34")
 	files, err := filepath.Glob("testdata/v031/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -70,7 +70,7 @@ type keyCase struct {
 	Advice []string          `json:"advice"` // the sentences about values that render
 }
 
-func TestKeysOf031HaveTheirEffect(t *testing.T) {
+func TestKeysOf031(t *testing.T) {
 	files, err := filepath.Glob("testdata/v031/keys/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)
@@ -213,7 +213,7 @@ var objectsOf031 = []struct {
 	{"Service/S-opentelemetry-collector", "opentelemetry-collector"},
 }
 
-func TestObjectsOf031KeepTheirNamesAndSelectors(t *testing.T) {
+func TestObjectsOf031(t *testing.T) {
 	values := manifest.Values(t, `
 envoy: {ingress: {enabled: true, hostName: a.example.org}, rate_limiter: {prometheus_based: {enabled: true}}}
 keda: {enabled: true}

@@ -16,7 +16,7 @@ import (
 )
 
 // Each file begins with the sentences that a user sees, as comments.
-func TestValuesThatContradictEachOtherAreRefused(t *testing.T) {
+func TestErrorsOfValues(t *testing.T) {
 	forEachCase(t, "testdata/faults/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
 		_, err := render.Chart(manifest.Chart(t), values, o)
 		if err == nil {
@@ -26,7 +26,7 @@ func TestValuesThatContradictEachOtherAreRefused(t *testing.T) {
 	})
 }
 
-func TestValuesThatMayNotBeMeantAreAdvised(t *testing.T) {
+func TestWarningsOfValues(t *testing.T) {
 	forEachCase(t, "testdata/advice/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
 		advice, err := render.Advice(manifest.Chart(t), values, o)
 		if err != nil {
@@ -93,7 +93,7 @@ var sentence = regexp.MustCompile(`(?m)^[a-z{][-\w.{}$ ]*: (.+)$`)
 // action is what a template puts into a sentence.
 var action = regexp.MustCompile(`\{\{.*?\}\}`)
 
-func TestEverySentenceOfTheChartHasACase(t *testing.T) {
+func TestEveryMessageHasACase(t *testing.T) {
 	seen := ""
 	for _, kind := range []string{"faults", "advice"} {
 		names, err := filepath.Glob(filepath.Join("testdata", kind, "*.yaml"))

@@ -114,7 +114,7 @@ func TestLastLoadAfterAFaultOfTheScript(t *testing.T) {
 }
 
 // Every counter exists from the first call on, whatever it is.
-func TestCountersAreExportedFromTheStart(t *testing.T) {
+func TestCountersFromStart(t *testing.T) {
 	f, _ := gate(t, filter.Defaults(t))
 	if _, err := f.Call(filter.Header{":path": "/grpc.health.v1.Health/Check"}); err != nil {
 		t.Fatal(err)

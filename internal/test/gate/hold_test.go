@@ -152,7 +152,7 @@ func TestHoldIsLimited(t *testing.T) {
 }
 
 // Clients that give up make room for others at once.
-func TestHeldClientsThatGoAwayLeaveNothing(t *testing.T) {
+func TestHeldClientsLeave(t *testing.T) {
 	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30.0))
 	ctx, cancel := context.WithCancel(t.Context())
 	held := callMany(ctx, t, g, 30)

@@ -100,7 +100,7 @@ func TestBrokenReloadChangesNothing(t *testing.T) {
 }
 
 // 10,000 guarded calls at once share one query, and all get through.
-func TestTenThousandGuardedCallsAtOnce(t *testing.T) {
+func TestTenThousandCalls(t *testing.T) {
 	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 60))
 	g.Triton.SetDelay(2 * time.Second)
 	g.Index(t.Context())

@@ -154,7 +154,7 @@ func TestHugeAnswer(t *testing.T) {
 }
 
 // Every counter is there, at 0, after the first call of any kind.
-func TestCountersAreExportedFromTheStart(t *testing.T) {
+func TestCountersFromStart(t *testing.T) {
 	g := gate.Start(t, gate.Defaults())
 	g.Client.Call(t.Context(), envoy.ServerReady, nil)
 	for label, values := range map[string][]string{

@@ -28,7 +28,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func TestCompareDirFindsEveryDifference(t *testing.T) {
+func TestCompareDir(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		committed map[string]string

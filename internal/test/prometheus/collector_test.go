@@ -9,7 +9,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-func TestCollectorServesTheReleaseAndNothingElse(t *testing.T) {
+// The metrics collector serves the release's series and nothing else.
+func TestCollector(t *testing.T) {
 	s := start(t, embedded, pods(t))
 	envoy.Await(t, limit, "a Triton is scraped", func() bool { return s.value(t, "nv_gpu_utilization") == "0.5" })
 	e := envoy.Start(t, envoy.Options{

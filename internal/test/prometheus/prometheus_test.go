@@ -50,7 +50,8 @@ serverLoadRateInterval: 5s
 metricsCollector: {enabled: true}
 `
 
-func TestPrometheusScrapesRunningPodsOnceAndRecords(t *testing.T) {
+// Prometheus scrapes each running pod once, and records.
+func TestScrapeAndRecord(t *testing.T) {
 	s := start(t, embedded, pods(t))
 	envoy.Await(t, limit, "the record of healthy replicas is 2", func() bool {
 		return s.value(t, `supersonic:healthy_replicas{release="sonic",namespace="cms"}`) == "2"
@@ -109,7 +110,8 @@ func TestNativeHistograms(t *testing.T) {
 	})
 }
 
-func TestPrometheusReadsAChangedConfiguration(t *testing.T) {
+// Prometheus reads a changed configuration.
+func TestConfigReload(t *testing.T) {
 	s := start(t, embedded, nil)
 	s.edit(t, func(config map[string]any) {
 		config["global"].(map[string]any)["external_labels"] = map[string]any{"changed": "yes"}
@@ -119,7 +121,8 @@ func TestPrometheusReadsAChangedConfiguration(t *testing.T) {
 	})
 }
 
-func TestRemoteWriteIsOnWhereAPartOfTheReleaseWrites(t *testing.T) {
+// Remote write is on where a part of the release writes.
+func TestRemoteWriteReceiver(t *testing.T) {
 	for name, test := range map[string]struct {
 		values string
 		want   bool
@@ -151,8 +154,8 @@ func TestRemoteWriteIsOnWhereAPartOfTheReleaseWrites(t *testing.T) {
 	}
 }
 
-// TestARecordIsWhatItsQueryAnswers holds that whoever reads the records, as the gate may, reads what the queries say.
-func TestARecordIsWhatItsQueryAnswers(t *testing.T) {
+// TestRecordEqualsQuery holds that whoever reads the records, as the gate may, reads what the queries say.
+func TestRecordEqualsQuery(t *testing.T) {
 	s := start(t, embedded, pods(t))
 	var rules struct {
 		Groups []struct {

@@ -152,7 +152,7 @@ func TestTokens(t *testing.T) {
 }
 
 // Whoever can stand between Envoy and the keys must not be able to put in keys of their own.
-func TestKeysAreFetchedOnlyFromTheHostThatTheyBelongTo(t *testing.T) {
+func TestKeyHostVerified(t *testing.T) {
 	ca, other := envoy.NewAuthority(t), envoy.NewAuthority(t)
 	for _, c := range []struct {
 		name  string
@@ -187,7 +187,7 @@ envoy:
 }
 
 // Without a CA of its own a provider trusts what the image trusts, which is nothing that we could sign.
-func TestKeysOfTheSingleIssuerComeFromAPublicAuthority(t *testing.T) {
+func TestKeysOfSingleIssuer(t *testing.T) {
 	keys := newIssuer(t, envoy.NewAuthority(t), "keys.example.org")
 	p := start(t, envoy.ProxyOptions{
 		Values: `

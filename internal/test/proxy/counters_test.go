@@ -164,7 +164,7 @@ envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
 
 // The two queries and the wake-up, as rendered, on what a real Envoy counts: before, during and after load, at zero
 // servers, and when Envoy is gone.
-func TestQueriesReadRealCounters(t *testing.T) {
+func TestQueriesOnCounters(t *testing.T) {
 	// Envoy writes its counters every second, so the window's ends tell one in eight.
 	const clients, window = 8, 8 * time.Second
 	none := [2]float64{0, 0}
@@ -233,7 +233,7 @@ func withoutTime(t *testing.T, p *proxy) {
 }
 
 // Prometheus would not tell a value that never changed from one that is missing.
-func TestMembershipIsExportedFromTheStart(t *testing.T) {
+func TestMembershipFromStart(t *testing.T) {
 	p, _ := fleet(t, "")
 	o := &observer{proxy: p}
 	for _, series := range []string{

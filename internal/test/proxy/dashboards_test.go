@@ -91,9 +91,9 @@ func evaluateAt(t *testing.T, s storage.Storage, expr string, at time.Time) prom
 
 var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
 
-// TestEveryPanelShowsWhatItsLegendNames evaluates each expression of the rendered dashboards on what a real Envoy and
+// TestPanelLegends evaluates each expression of the rendered dashboards on what a real Envoy and
 // a real Triton exported.
-func TestEveryPanelShowsWhatItsLegendNames(t *testing.T) {
+func TestPanelLegends(t *testing.T) {
 	s := recorded(t, gpus, elsewhere)
 	for name, panels := range renderedDashboards(t, "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true}\n") {
 		for _, p := range panels {
@@ -118,7 +118,7 @@ func TestEveryPanelShowsWhatItsLegendNames(t *testing.T) {
 	}
 }
 
-func TestPanelsShowWhatHappened(t *testing.T) {
+func TestPanelValues(t *testing.T) {
 	s := recorded(t, gpus, elsewhere)
 	values := "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true, maxReplicaCount: 5}\nserverLoadThreshold: 1.5\n"
 	exprs := map[string]string{}
@@ -187,7 +187,7 @@ load 1m
 }
 
 // A fleet that may be at 0 is wanted at 0 without work; work, or a call that finds no server, asks for its least size.
-func TestWantedServersOfAFleetThatMayBeAtZero(t *testing.T) {
+func TestWantedReplicasFromZero(t *testing.T) {
 	const fleet = "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true, maxReplicaCount: 8, "
 	for _, c := range []struct {
 		name, keda               string

@@ -150,7 +150,7 @@ func (p *proxy) preStop(t testing.TB) {
 var rolls = flag.Int("rolls", 1, "rolls of Envoy under load, for each way to drain it")
 
 // A rolling restart of Envoy replaces one pod after the other; kube-proxy leaves old connections alone.
-func TestARollOfEnvoyFailsNoCall(t *testing.T) {
+func TestRollFailsNoCall(t *testing.T) {
 	for name, values := range map[string]string{
 		"hook":  "envoy: {drain: {timeSeconds: 3}}",
 		"sleep": "envoy: {maxConnectionDuration: 2s, drain: {method: sleep, seconds: 6}}",
@@ -190,7 +190,7 @@ func (p *proxy) rollOver(t testing.TB, values string, service *relay) *proxy {
 }
 
 // Whoever reaches the port can't make Envoy shed its clients by accident, or do anything else.
-func TestDrainHookTakesOnlyTheKubeletsRequest(t *testing.T) {
+func TestDrainHook(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	for _, target := range []string{"/drain", "/", "/drain_listeners", "/quitquitquit", "/stats", "/ready"} {
 		for _, method := range []string{"GET", "POST"} {
@@ -202,7 +202,7 @@ func TestDrainHookTakesOnlyTheKubeletsRequest(t *testing.T) {
 }
 
 // A call that outlasts the drain is not waited for longer than the pod has.
-func TestDrainEndsInTimeAlthoughACallGoesOn(t *testing.T) {
+func TestDrainEndsInTime(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 3}}"})
 	p.infer(t, codes.OK)
 	p.Triton.SetDelay(time.Minute)
@@ -230,7 +230,7 @@ func TestDrainEndsInTimeAlthoughACallGoesOn(t *testing.T) {
 }
 
 // Calls that wait for a server outlast a drain: they are told in time, and the drain ends well.
-func TestHeldCallsAreAnsweredBeforeTheirEnvoyStops(t *testing.T) {
+func TestHeldCallsWhileDraining(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 6}}"})
 	p.infer(t, codes.OK)
 	p.Triton.Down()

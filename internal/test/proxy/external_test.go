@@ -19,7 +19,7 @@ prometheus: {enabled: true}
 `
 
 // The lines that NOTES prints, put where it says, turn a user's own configuration into one with the gate.
-func TestAnOwnConfigurationWithTheLinesOfNotesHasTheGate(t *testing.T) {
+func TestOwnConfigurationWithGate(t *testing.T) {
 	notes := manifest.Render(t, externalWithGate).Notes()
 	_, lines, found := strings.Cut(notes, "cluster triton_grpc_service:\n\n")
 	lines, _, _ = strings.Cut(lines, "\n\n")
@@ -44,7 +44,7 @@ func TestAnOwnConfigurationWithTheLinesOfNotesHasTheGate(t *testing.T) {
 }
 
 // What protects Envoy and lets it be watched does not depend on who wrote the configuration.
-func TestAnOwnConfigurationGetsAHiddenAdminAStatsListenerAndTheDrainHook(t *testing.T) {
+func TestOwnConfigurationIsProtected(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{
 		Values:   "envoy: {external_config: {load_from_configmap: true, configmap_name: mine}, drain: {timeSeconds: 1}}",
 		External: ownConfiguration,
@@ -62,7 +62,7 @@ func TestAnOwnConfigurationGetsAHiddenAdminAStatsListenerAndTheDrainHook(t *test
 }
 
 // Kubernetes would expand $(NAME) in an argument.
-func TestTheMergedConfigurationSurvivesKubernetes(t *testing.T) {
+func TestMergedConfiguration(t *testing.T) {
 	p := &envoy.Proxy{Manifests: manifest.Render(t, externalWithGate)}
 	for _, arg := range p.Container(t).Args {
 		if rest := strings.ReplaceAll(arg, "$$(", ""); strings.Contains(rest, "$(") && arg != "$(POD_NAME)" {

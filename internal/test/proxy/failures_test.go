@@ -11,7 +11,7 @@ import (
 
 // The alert on calls that fail reads Envoy's 5xx without the calls that found no server: that has to be each failed
 // call, once, and no other.
-func TestACallThatFailsInEnvoyIsCountedOnce(t *testing.T) {
+func TestFailuresCounted(t *testing.T) {
 	const calls = 5
 	for _, c := range []struct {
 		name, values string
@@ -54,7 +54,7 @@ func TestACallThatFailsInEnvoyIsCountedOnce(t *testing.T) {
 }
 
 // A call without a server wakes the fleet and is no failure, refused or held in the gate's filter, whose probes find none either.
-func TestACallThatFindsNoServerIsNoFailure(t *testing.T) {
+func TestNoServerIsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		name, values, method string
 		least                time.Duration

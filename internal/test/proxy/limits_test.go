@@ -48,7 +48,8 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-func TestConnectionsBeyondTheLimitAreClosedAndStatsStayReachable(t *testing.T) {
+// Connections beyond the limit are closed, and the stats stay reachable.
+func TestConnectionLimit(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {maxConnections: 20}"})
 	conns := connect(t, p.Addr(t, "listener_grpc"), 50)
 	envoy.Await(t, settle, "30 closed connections", func() bool { return closed(conns) == 30 })
@@ -60,7 +61,8 @@ func TestConnectionsBeyondTheLimitAreClosedAndStatsStayReachable(t *testing.T) {
 	}
 }
 
-func TestRateOfNewConnectionsIsLimited(t *testing.T) {
+// The rate of new connections is limited.
+func TestConnectionRate(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: `
 envoy: {rate_limiter: {listener_level: {enabled: true, max_tokens: 5, tokens_per_fill: 1, fill_interval: 600s}}}`})
 	conns := connect(t, p.Addr(t, "listener_grpc"), 12)
@@ -70,7 +72,8 @@ envoy: {rate_limiter: {listener_level: {enabled: true, max_tokens: 5, tokens_per
 	}
 }
 
-func TestAThousandSilentConnectionsDoNoHarmAndAreClosed(t *testing.T) {
+// A thousand silent connections do no harm, and are closed.
+func TestSilentConnections(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {connectionIdleTimeout: 2s}"})
 	conns := connect(t, p.Addr(t, "listener_grpc"), 1000)
 	if r := p.infer(t, codes.OK); r.Code != codes.OK {
@@ -80,7 +83,7 @@ func TestAThousandSilentConnectionsDoNoHarmAndAreClosed(t *testing.T) {
 }
 
 // A client that sends its headers byte by byte, and one that sends too many, hold nothing up.
-func TestHeadersAreBoundedInSizeAndTime(t *testing.T) {
+func TestHeaderLimits(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {maxRequestHeadersKb: 16}"})
 	p.infer(t, codes.OK)
 	fits := strings.Repeat("x", 8<<10)
@@ -141,7 +144,7 @@ func TestTenThousandCallsAtOnce(t *testing.T) {
 }
 
 // Tensors are larger than any buffer of Envoy.
-func TestMessagesOfManyMegabytesPass(t *testing.T) {
+func TestLargeMessages(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	message := make([]byte, 32<<20)
@@ -150,7 +153,7 @@ func TestMessagesOfManyMegabytesPass(t *testing.T) {
 	}
 }
 
-func TestRouteTimeoutAndQuietStreams(t *testing.T) {
+func TestTimeouts(t *testing.T) {
 	for _, c := range []struct {
 		name, values string
 		want         codes.Code
@@ -171,7 +174,7 @@ func TestRouteTimeoutAndQuietStreams(t *testing.T) {
 }
 
 // Envoy obeys some headers of its own kind, which a client must not be able to send.
-func TestClientsCannotSteerEnvoyByHeaders(t *testing.T) {
+func TestSteeringHeaders(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	p.Triton.SetDelay(500 * time.Millisecond)

@@ -13,7 +13,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-func TestAccessLogIsOneObjectOfJSONForEachCall(t *testing.T) {
+// The access log is one JSON object for each call.
+func TestAccessLog(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {accessLog: {enabled: true}}"})
 	p.infer(t, codes.OK)
 	var line map[string]any
@@ -32,7 +33,8 @@ func TestAccessLogIsOneObjectOfJSONForEachCall(t *testing.T) {
 	}
 }
 
-func TestSpansCarryThePodsName(t *testing.T) {
+// Spans carry the pod's name.
+func TestSpans(t *testing.T) {
 	for name, values := range map[string]string{
 		"own-collector":      "tempo: {enabled: true}\nopentelemetry-collector: {enabled: true}\nenvoy: {tracing_sampling_rate: 1}",
 		"external-collector": "envoy: {tracing_sampling_rate: 1, tracing: {host: otel.example.org}}",
@@ -58,7 +60,8 @@ func TestSpansCarryThePodsName(t *testing.T) {
 	}
 }
 
-func TestNothingIsTracedAtARateOfZero(t *testing.T) {
+// Nothing is traced at a rate of 0.
+func TestTracingOff(t *testing.T) {
 	exports := make(chan []byte, 100)
 	p := start(t, envoy.ProxyOptions{
 		Values:    "envoy: {tracing_sampling_rate: 0, tracing: {host: otel.example.org}}",

@@ -41,9 +41,9 @@ var scenes = []struct {
 	load                     string
 }{{0, 3, 1, "1"}, {12, 12, 1, "3.4"}, {27, 12, 2, "1.7"}, {39, 3, 2, "1"}}
 
-// TestRecordingIsOfTheSameSeries runs the real parts and holds that they export what the recording has, on which the
+// TestRecording runs the real parts and holds that they export what the recording has, on which the
 // dashboards are evaluated. With -record it writes the recording.
-func TestRecordingIsOfTheSameSeries(t *testing.T) {
+func TestRecording(t *testing.T) {
 	interval, scrapes := time.Second, 3
 	if *record {
 		interval, scrapes = recordInterval, recordScrapes

@@ -63,7 +63,7 @@ func (p *proxy) awaitHealthy(t testing.TB, want float64) {
 }
 
 // A Service without pods empties the cluster, however DNS says so; a DNS that fails says nothing.
-func TestServersFollowDNS(t *testing.T) {
+func TestDNS(t *testing.T) {
 	p, names := fleet(t, "envoy: {healthCheck: {enabled: false}}")
 	for _, step := range []struct {
 		name      string
@@ -93,7 +93,7 @@ func TestServersFollowDNS(t *testing.T) {
 }
 
 // A deleted pod leaves DNS and goes on answering until its drain ends: new calls must not reach it.
-func TestAServerThatLeftDNSGetsNoNewCallsAlthoughItIsHealthy(t *testing.T) {
+func TestServerLeavesDNS(t *testing.T) {
 	p, names := fleet(t, "")
 	second := envoy.StartTritonAt(t, net.JoinHostPort("127.0.0.2", port(t, p.Triton.Addr)))
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.2")
@@ -122,7 +122,7 @@ func TestAServerThatLeftDNSGetsNoNewCallsAlthoughItIsHealthy(t *testing.T) {
 }
 
 // With panic on, half the calls would go to a server that is known to be dead, and nothing would wake a fleet at zero.
-func TestCallsAvoidAServerThatIsDeadOrSaysThatItIsNotHealthy(t *testing.T) {
+func TestUnhealthyServerAvoided(t *testing.T) {
 	p, names := fleet(t, "envoy: {outlierDetection: {enabled: false}}")
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.9")
 	p.awaitHealthy(t, 1)
@@ -144,7 +144,7 @@ func TestCallsAvoidAServerThatIsDeadOrSaysThatItIsNotHealthy(t *testing.T) {
 }
 
 // The wake-up reads calls that found no server, and the load reads the time of calls: health methods must move neither.
-func TestHealthMethodsAreNeitherLoadNorWakeUp(t *testing.T) {
+func TestHealthMethods(t *testing.T) {
 	p, names := fleet(t, "")
 	envoy.Await(t, settle, "an answer of DNS", func() bool { return p.cluster(t, "update_attempt", service) > 0 })
 	ask := func(want codes.Code) {
@@ -176,7 +176,7 @@ func TestHealthMethodsAreNeitherLoadNorWakeUp(t *testing.T) {
 }
 
 // A server that refuses connections before Envoy knows of it costs no call.
-func TestACallThatFindsAClosedPortIsTriedElsewhere(t *testing.T) {
+func TestRetryOnClosedPort(t *testing.T) {
 	p, names := fleet(t, "envoy: {healthCheck: {enabled: false}, outlierDetection: {enabled: false}, loadBalancerPolicy: ROUND_ROBIN}")
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.9")
 	p.awaitHealthy(t, 2)
@@ -191,7 +191,7 @@ func TestACallThatFindsAClosedPortIsTriedElsewhere(t *testing.T) {
 }
 
 // A call that a server has begun is not repeated: it may have had its effect.
-func TestACallThatAServerHasBegunIsNotRepeated(t *testing.T) {
+func TestNoRetryOnceBegun(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	before := p.Triton.Calls(envoy.ModelInfer)
@@ -211,7 +211,8 @@ func TestACallThatAServerHasBegunIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestHashPolicySendsAKeyToOneServer(t *testing.T) {
+// A hash policy sends a key to one server.
+func TestHashPolicy(t *testing.T) {
 	for _, policy := range []string{"RING_HASH", "MAGLEV"} {
 		t.Run(policy, func(t *testing.T) {
 			p, names := fleet(t, fmt.Sprintf("envoy: {loadBalancerPolicy: %s, hashPolicy: {header: x-model}}", policy))
@@ -238,7 +239,7 @@ func TestHashPolicySendsAKeyToOneServer(t *testing.T) {
 }
 
 // Envoy takes every policy, and slow start where it has one; both servers get calls.
-func TestPoliciesThatShareCallsOut(t *testing.T) {
+func TestLoadBalancing(t *testing.T) {
 	for _, values := range []string{
 		"loadBalancerPolicy: LEAST_REQUEST, slowStart: {window: 1s}", "loadBalancerPolicy: ROUND_ROBIN, slowStart: {window: 1s}",
 		"loadBalancerPolicy: RANDOM",
@@ -258,7 +259,7 @@ func TestPoliciesThatShareCallsOut(t *testing.T) {
 
 // A server that is in DNS before it answers is what every start looks like; a fleet without calls must not be asked
 // less often than a busy one.
-func TestAnIdleFleetFindsAServerAsSoonAsItIsReady(t *testing.T) {
+func TestIdleFleetFindsServer(t *testing.T) {
 	p, names := fleet(t, "")
 	p.Triton.Down()
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")

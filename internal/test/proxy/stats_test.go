@@ -35,7 +35,8 @@ func request(t testing.TB, addr, method, target string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-func TestStatsListenerServesStatsAndReadinessAndNothingElse(t *testing.T) {
+// The stats listener serves stats and readiness and nothing else.
+func TestStatsListener(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	stats := p.Addr(t, "stats")
 	for _, target := range []string{

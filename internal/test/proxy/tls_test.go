@@ -13,7 +13,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-func TestClientsUseTLSAndACertificateIsRenewedWithoutARestart(t *testing.T) {
+// Clients use TLS, and a certificate is renewed without a restart.
+func TestTLS(t *testing.T) {
 	ca := envoy.NewAuthority(t)
 	first, firstKey := ca.Files(t, "sonic.example.org", 10)
 	p := &proxy{envoy.NewProxy(t, `envoy: {tls: {enabled: true, secretName: certificate}}`)}

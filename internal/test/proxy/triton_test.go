@@ -24,7 +24,7 @@ func realFleet(t *testing.T) (*proxy, *nameServer, string) {
 var scaleDowns = flag.Int("scale-downs", 2, "scale-downs of a real Triton under load")
 
 // A server that is scaled in leaves DNS, goes on for triton.drain.sleepSeconds, and gets SIGTERM: by then Envoy knows.
-func TestAScaleDownOfTritonFailsNoCall(t *testing.T) {
+func TestScaleDownFailsNoCall(t *testing.T) {
 	p, names, port := realFleet(t)
 	runTriton(t, net.JoinHostPort("127.0.0.1", port))
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")
@@ -66,7 +66,7 @@ func succeeded(t *testing.T, metricsURL string) float64 {
 }
 
 // A real server answers health checks as the stub does, and a call to a model that it lacks is its own to answer.
-func TestARealTritonIsFoundHealthyAndAnswersForItself(t *testing.T) {
+func TestRealTriton(t *testing.T) {
 	p, names, port := realFleet(t)
 	runTriton(t, net.JoinHostPort("127.0.0.1", port))
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")

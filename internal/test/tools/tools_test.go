@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-func TestInstalledProgramsHaveThePinnedVersion(t *testing.T) {
+func TestInstalledPrograms(t *testing.T) {
 	for _, tc := range []struct {
 		program string
 		args    []string

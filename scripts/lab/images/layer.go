@@ -51,11 +51,6 @@ func (l *layer) dir(name string, mode int64) error {
 	return err
 }
 
-func (l *layer) link(name, target string) error {
-	_, err := l.header(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777})
-	return err
-}
-
 func (l *layer) file(name string, mode, size int64, r io.Reader) error {
 	fresh, err := l.header(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: size})
 	if err != nil || !fresh {

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # Usage: fleet-ready.sh HOST PORT SECONDS [wake]
-# Asks the fleet over gRPC whether a server is ready, until one is or SECONDS have
-# passed. With "wake" it calls for the index as well, as a client does, which wakes
-# a fleet at 0. It needs bash and coreutils alone, which every image of Triton has.
+# Asks the fleet over gRPC whether a replica is ready, until one is or SECONDS have
+# passed. With "wake" it also requests the repository index, like a client, which
+# wakes a fleet at zero replicas. It needs only bash and coreutils, which every
+# Triton image has.
 host=$1 port=$2 deadline=$((SECONDS + $3)) wake=${4:-}
 export LC_ALL=C
 
-text() { printf '\\x%02x%s' "${#1}" "$1"; } # a string of HPACK, under 127 bytes
+text() { printf '\\x%02x%s' "${#1}" "$1"; } # an HPACK string, under 127 bytes
 
 # call METHOD: an HTTP/2 connection with one call and an empty message; prints the bytes of the answer.
 call() {
@@ -21,7 +22,7 @@ call() {
   } >&3 && timeout 2 cat <&3
 }
 
-# An answer that holds the message {ready: true}.
+# Whether an answer contains the message {ready: true}.
 ready() {
   local answer
   exec 3<>"/dev/tcp/$host/$port" && answer=$(call ServerReady | od -An -v -tx1 | tr -d '\n')
@@ -30,7 +31,7 @@ ready() {
 
 while ((SECONDS < deadline)); do
   if (ready) 2>/dev/null; then
-    echo "a server is ready behind $host:$port"
+    echo "a replica is ready behind $host:$port"
     exit 0
   fi
   if [[ $wake ]]; then
@@ -38,5 +39,5 @@ while ((SECONDS < deadline)); do
   fi
   sleep 1
 done
-echo "no server is ready behind $host:$port"
+echo "no replica is ready behind $host:$port"
 exit 1

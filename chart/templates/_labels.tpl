@@ -1,4 +1,4 @@
-{{- /* What selects the pods of a component; never changes. Takes a list: the root context, the component. */ -}}
+{{- /* The selector of a component's pods; it must never change. Takes a list: the root context, the component. */ -}}
 {{- define "supersonic.labels.selector" -}}
 app.kubernetes.io/name: {{ (first .).Chart.Name }}
 app.kubernetes.io/instance: {{ include "supersonic.names.instance" (first .) | quote }}

@@ -1,8 +1,8 @@
 {{- /*
-Every name of an object comes from here. The instance is nameOverride or the
-release's name; a component's object is <instance>-<component>, at most 63
-characters: a longer one keeps its component and a digest of the instance, so
-that two long names never become one.
+All object names are defined here. The instance is nameOverride or the release
+name; an object of a component is <instance>-<component>, at most 63 characters. A
+longer name keeps its component and a digest of the instance, so that two long
+names never collide.
 */ -}}
 {{- define "supersonic.names.instance" -}}
 {{- .Values.nameOverride | default .Release.Name -}}
@@ -20,7 +20,7 @@ that two long names never become one.
 {{- $name -}}
 {{- end -}}
 
-{{- /* The imagePullSecrets of a pod as a YAML list, from names or from objects with a name; nothing where there are none. */ -}}
+{{- /* The imagePullSecrets of a pod as a YAML list, from names or from objects with a name; empty if there are none. */ -}}
 {{- define "supersonic.names.pullSecrets" -}}
 {{- range .Values.imagePullSecrets }}
 - name: {{ kindIs "string" . | ternary . (get (kindIs "map" . | ternary . dict) "name") | quote }}
@@ -41,7 +41,7 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- end }}
 {{- end -}}
 
-{{- /* Addresses of the user's own that name a Service of another release: values that were copied. */ -}}
+{{- /* Configured addresses that point to a Service of another release, in values that were copied. */ -}}
 {{- define "supersonic.names.advice" -}}
 {{- $urls := dict -}}
 {{- if .Values.grafana.enabled -}}

@@ -1,4 +1,4 @@
-{{- /* What is the same for the pods of every component. */ -}}
+{{- /* What the pods of all components have in common. */ -}}
 
 {{- /* Errors of the components that are rendered, one per line. */ -}}
 {{- define "supersonic.pods.faults" -}}
@@ -16,7 +16,7 @@
 {{- end }}
 {{- end -}}
 
-{{- /* Takes a list: the key of the component, its resources. GPUs are the matter of "supersonic.triton.gpuFaults". */ -}}
+{{- /* Takes a list: the key of the component, its resources. GPUs are checked in "supersonic.triton.gpuFaults". */ -}}
 {{- define "supersonic.pods.resourceFaults" -}}
 {{- $at := printf "%s.resources" (first .) -}}
 {{- $limits := get (last .) "limits" | default dict -}}
@@ -31,7 +31,7 @@
 {{- end }}
 {{- end -}}
 
-{{- /* A Deployment's strategy as YAML. Recreate takes no rollingUpdate, which is there by default. */ -}}
+{{- /* A Deployment's strategy as YAML. Recreate does not allow rollingUpdate, which the defaults contain. */ -}}
 {{- define "supersonic.pods.strategy" -}}
 {{- eq (get . "type") "Recreate" | ternary (dict "type" "Recreate") . | toYaml -}}
 {{- end -}}
@@ -47,7 +47,7 @@
 {{- end }}
 {{- end -}}
 
-{{- /* The number that a quantity as Kubernetes writes it stands for, such as 0.5 for 500m. */ -}}
+{{- /* The value of a Kubernetes quantity as a number, such as 0.5 for 500m. */ -}}
 {{- define "supersonic.pods.amount" -}}
 {{- $text := toString . -}}
 {{- $factors := dict "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "m" 1e-3 "u" 1e-6 "n" 1e-9

@@ -1,28 +1,28 @@
 {{- /*
-Where Prometheus is and how it is asked, for every consumer (KEDA, the gate,
-Grafana, the collectors, NOTES). An external Prometheus wins over the embedded
-one, which clients inside the cluster reach by its Service, never by its Ingress.
+Where Prometheus is and how to query it, for every consumer (KEDA, the gate,
+Grafana, the collectors, NOTES). An external Prometheus takes precedence over the
+embedded one, which the consumers reach through its Service, never its Ingress.
 
-A pod that asks Prometheus mounts "supersonic.prometheus.volume": the files that
-"supersonic.prometheus.address" names are there.
+A pod that queries Prometheus mounts "supersonic.prometheus.volume", which contains
+the files named in "supersonic.prometheus.address".
 */ -}}
 
-{{- /* external, embedded, or nothing. */ -}}
+{{- /* external, embedded, or empty. */ -}}
 {{- define "supersonic.prometheus.kind" -}}
 {{- if .Values.prometheus.external.enabled -}}external{{- else if .Values.prometheus.enabled -}}embedded{{- end -}}
 {{- end -}}
 
-{{- /* "true", or nothing where there is no Prometheus to ask. */ -}}
+{{- /* "true", or empty if there is no Prometheus. */ -}}
 {{- define "supersonic.prometheus.available" -}}
 {{- if include "supersonic.prometheus.kind" . -}}true{{- end -}}
 {{- end -}}
 
-{{- /* "true" where the chart's own Prometheus runs. */ -}}
+{{- /* "true" if the embedded Prometheus runs. */ -}}
 {{- define "supersonic.prometheus.embedded" -}}
 {{- if eq (include "supersonic.prometheus.kind" .) "embedded" -}}true{{- end -}}
 {{- end -}}
 
-{{- /* Scheme, host, port and path that prometheus.external.url may hold: groups 1 to 4. */ -}}
+{{- /* Scheme, host, port and path in prometheus.external.url: groups 1 to 4. */ -}}
 {{- define "supersonic.prometheus.urlPattern" -}}
 ^(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[-._0-9A-Za-z]*[0-9A-Za-z])?)(?::([0-9]{1,5}))?((?:/[-._~%0-9A-Za-z]+)*)/?$
 {{- end -}}
@@ -39,7 +39,7 @@ JSON: scheme, host (an IPv6 address without brackets), port, path (of the prefix
 (for SNI and verification; empty with http), caFile (empty: the system's
 authorities), insecureSkipVerify, auth (type none, bearer with bearerFile, or
 basic with usernameFile and passwordFile), headers (name to value). The host is empty only
-where Prometheus is not available or the values are refused anyway.
+if there is no Prometheus or the values are invalid.
 */ -}}
 {{- define "supersonic.prometheus.address" -}}
 {{- $dir := include "supersonic.prometheus.clientDir" . -}}
@@ -75,7 +75,7 @@ where Prometheus is not available or the values are refused anyway.
 {{- toJson $a -}}
 {{- end -}}
 
-{{- /* scheme://host:port/prefix, without a slash at its end; nothing where Prometheus is not available. */ -}}
+{{- /* scheme://host:port/prefix, without a trailing slash; empty if there is no Prometheus. */ -}}
 {{- define "supersonic.prometheus.url" -}}
 {{- $a := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $host := ternary (printf "[%s]" $a.host) $a.host (contains ":" $a.host) -}}
@@ -86,7 +86,7 @@ where Prometheus is not available or the values are refused anyway.
 
 {{- /*
 The volume with the CA and the credentials of an external Prometheus, a list of
-one, or nothing where there are none. It is mounted as prometheus-client at
+one, or empty if there are none. It is mounted as prometheus-client at
 "supersonic.prometheus.clientDir".
 */ -}}
 {{- define "supersonic.prometheus.volume" -}}
@@ -114,7 +114,7 @@ one, or nothing where there are none. It is mounted as prometheus-client at
 {{- end -}}
 {{- end -}}
 
-{{- /* The mount that goes with the volume, a list of one, or nothing. */ -}}
+{{- /* The mount of this volume, a list of one, or empty. */ -}}
 {{- define "supersonic.prometheus.volumeMount" -}}
 {{- if include "supersonic.prometheus.volume" . -}}
 - name: prometheus-client
@@ -123,7 +123,7 @@ one, or nothing where there are none. It is mounted as prometheus-client at
 {{- end -}}
 {{- end -}}
 
-{{- /* How often this release's pods are scraped, such as 15s; nothing where it is not known. */ -}}
+{{- /* The scrape interval of this release's pods, such as 15s; empty if unknown. */ -}}
 {{- define "supersonic.prometheus.scrapeInterval" -}}
 {{- $kind := include "supersonic.prometheus.kind" . -}}
 {{- if eq $kind "embedded" -}}
@@ -133,12 +133,12 @@ one, or nothing where there are none. It is mounted as prometheus-client at
 {{- end -}}
 {{- end -}}
 
-{{- /* "true" where KEDA needs a TriggerAuthentication: KEDA reads a CA only together with a way to authenticate. */ -}}
+{{- /* "true" if KEDA needs a TriggerAuthentication: KEDA uses a CA only together with an authentication mode. */ -}}
 {{- define "supersonic.prometheus.kedaAuthenticates" -}}
 {{- if .Values.keda.enabled }}{{ if include "supersonic.prometheus.volume" . }}true{{ end }}{{ end -}}
 {{- end -}}
 
-{{- /* Metadata of a KEDA trigger beside its query, all strings. */ -}}
+{{- /* Metadata of a KEDA trigger other than its query, all strings. */ -}}
 {{- define "supersonic.prometheus.kedaMetadata" -}}
 {{- $a := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $m := dict -}}
@@ -158,7 +158,7 @@ one, or nothing where there are none. It is mounted as prometheus-client at
 {{- if $m }}{{ toYaml $m }}{{ end -}}
 {{- end -}}
 
-{{- /* The authenticationRef of a KEDA trigger, or nothing. */ -}}
+{{- /* The authenticationRef of a KEDA trigger, or empty. */ -}}
 {{- define "supersonic.prometheus.kedaAuthenticationRef" -}}
 {{- if include "supersonic.prometheus.kedaAuthenticates" . -}}
 name: {{ include "supersonic.names.component" (list . "prometheus-auth") }}

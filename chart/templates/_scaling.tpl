@@ -1,16 +1,16 @@
 {{- /*
-What scales and what protects the fleet, read from the values in this one place.
-A query is the user's own serverLoadMetric, as it is and never as a template, or
-the built-in one. Numbers are given as text that every consumer reads: toJson
-writes 1000000 where a template alone would write 1e+06.
+Scaling and admission settings, read from the values only here. A query is the
+custom serverLoadMetric, verbatim and never as a template, or the built-in one.
+Numbers are formatted so that every consumer can read them: toJson writes 1000000
+where a template would write 1e+06.
 */ -}}
 
-{{- /* "true" with the built-in metric, else empty. */ -}}
+{{- /* "true" with the built-in metric, otherwise empty. */ -}}
 {{- define "supersonic.scaling.builtIn" -}}
 {{- if not .Values.serverLoadMetric }}true{{ end -}}
 {{- end -}}
 
-{{- /* Label matchers that pin this release. */ -}}
+{{- /* Label matchers that select this release. */ -}}
 {{- define "supersonic.scaling.releaseMatchers" -}}
 namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.instance" . | quote }}
 {{- end -}}
@@ -22,17 +22,17 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- $own | default (include "supersonic.scaling.releaseMatchers" (first .)) -}}
 {{- end -}}
 
-{{- /* "true" where an Envoy is there to be read: this release's, or the one that the matchers name. */ -}}
+{{- /* "true" if there is an Envoy to read: this release's, or the one that the matchers select. */ -}}
 {{- define "supersonic.scaling.seesEnvoy" -}}
 {{- if or .Values.envoy.enabled .Values.serverLoadSelector.envoy }}true{{ end -}}
 {{- end -}}
 
-{{- /* "true" unless the server is told to count no durations. */ -}}
+{{- /* "true" unless Triton is told not to count durations. */ -}}
 {{- define "supersonic.scaling.durationsOn" -}}
 {{- if not (regexMatch "counter_latencies\\s*=\\s*false" (join " " .Values.triton.args)) }}true{{ end -}}
 {{- end -}}
 
-{{- /* "true" where the metric has a reader: KEDA or the gate. */ -}}
+{{- /* "true" if KEDA or the gate uses the metric. */ -}}
 {{- define "supersonic.scaling.isRead" -}}
 {{- if or .Values.keda.enabled (and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled) }}true{{ end -}}
 {{- end -}}
@@ -47,7 +47,7 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
   "excludeModels" (.Values.serverLoadExcludeModels | default list) | toJson -}}
 {{- end -}}
 
-{{- /* For KEDA, with metricType AverageValue: replicas that the work in flight needs. */ -}}
+{{- /* For KEDA, with metricType AverageValue: replicas that the requests in flight need. */ -}}
 {{- define "supersonic.scaling.neededReplicas" -}}
 {{- if include "supersonic.scaling.builtIn" . -}}
 {{- include "supersonic.promql.neededReplicas" (include "supersonic.scaling.params" . | fromJson) -}}
@@ -56,7 +56,7 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- end -}}
 {{- end -}}
 
-{{- /* For the gate: load of a replica. */ -}}
+{{- /* For the gate: the load per replica. */ -}}
 {{- define "supersonic.scaling.occupancyRatio" -}}
 {{- if include "supersonic.scaling.builtIn" . -}}
 {{- include "supersonic.promql.occupancyRatio" (include "supersonic.scaling.params" . | fromJson) -}}
@@ -65,7 +65,7 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- end -}}
 {{- end -}}
 
-{{- /* For KEDA's second trigger: calls that found no server, a second. */ -}}
+{{- /* For KEDA's second trigger: calls per second that found no replica. */ -}}
 {{- define "supersonic.scaling.wakeUp" -}}
 {{- include "supersonic.promql.wakeUp" (include "supersonic.scaling.params" . | fromJson) -}}
 {{- end -}}
@@ -75,7 +75,7 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- .Values.serverLoadThreshold | toJson -}}
 {{- end -}}
 
-{{- /* Load above which the gate refuses: above the scaling threshold by default, so that a fleet at rest refuses nobody. */ -}}
+{{- /* The load above which the gate refuses: above the scaling threshold by default, so that no client is refused in normal operation. */ -}}
 {{- define "supersonic.scaling.admissionThreshold" -}}
 {{- if not (kindIs "invalid" .Values.serverAdmissionThreshold) -}}
 {{- .Values.serverAdmissionThreshold | toJson -}}

@@ -14,7 +14,7 @@ serverAdmissionThreshold: must be above serverLoadThreshold ({{ toJson .Values.s
 {{- end }}
 {{- end -}}
 
-{{- /* Milliseconds of a duration as Prometheus writes it. */ -}}
+{{- /* A Prometheus duration in milliseconds. */ -}}
 {{- define "supersonic.scaling.milliseconds" -}}
 {{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 "w" 604800000 "y" 31536000000 -}}
 {{- $sum := 0 -}}
@@ -45,7 +45,7 @@ triton.args: must not turn counter_latencies off for the built-in metric, which 
 {{- end }}
 {{- end -}}
 
-{{- /* Takes a list: envoy or triton, the text. */ -}}
+{{- /* Takes a list: envoy or triton, the matchers. */ -}}
 {{- define "supersonic.scaling.matcherFaults" -}}
 {{- $text := last . | trim -}}
 {{- $value := "(\"([^\"\\\\\\n]|\\\\.)*\"|'([^'\\\\\\n]|\\\\.)*'|`[^`]*`)" -}}

@@ -41,7 +41,7 @@ static_resources:
           - name: envoy.filters.http.lua
             typed_config:
               "@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
-              # The route is picked by the path that the caller asked for.
+              # The route is chosen by the path that the caller requested.
               clear_route_cache: false
               default_source_code:
                 inline_string: |
@@ -92,7 +92,7 @@ transport_socket:
         {{- end }}
 {{- end -}}
 
-{{- /* Asks for this release's series only, whatever the caller asks for; credentials are read again each time. */ -}}
+{{- /* Requests this release's series only, whatever the caller requests; credentials are read each time. */ -}}
 {{- define "supersonic.collector.lua" -}}
 {{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $selector := printf "{__name__=~%s,%s}" (quote .Values.metricsCollector.metricNames) (include "supersonic.scaling.matchers" (list . "triton")) -}}

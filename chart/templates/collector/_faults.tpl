@@ -7,7 +7,7 @@ metricsCollector.ingress.enabled: requires metricsCollector.enabled
 metricsCollector.ingress.hostName: must name a host, got none
 {{- end }}
 {{- end }}
-{{- /* Beside an empty alternative, whatever is a regular expression matches nothing. */ -}}
+{{- /* With an empty alternative, every valid regular expression matches the empty string. */ -}}
 {{- if and $collector.enabled (not (regexMatch (printf "|%s" $collector.metricNames) "")) }}
 metricsCollector.metricNames: must be a regular expression, got {{ quote $collector.metricNames }}
 {{- end }}

@@ -1,11 +1,11 @@
 {{- /*
-Who may call: a token (JWT) of any of the providers. Each provider's keys are
-fetched in the background over verified TLS, from the start on.
+Calls need a token (JWT) from one of the providers. The keys of each provider are
+fetched in the background over verified TLS, starting with Envoy.
 */ -}}
 
 {{- /*
 The providers as a JSON list of {name, cluster, issuer, audiences, uri, host, port,
-claims, caSecretName, caKey}. jwt_issuer and its neighbours are one of them, called
+claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them, named
 "default".
 */ -}}
 {{- define "supersonic.envoy.providers" -}}
@@ -74,7 +74,7 @@ claims, caSecretName, caKey}. jwt_issuer and its neighbours are one of them, cal
 {{- end }}
 {{- end -}}
 
-{{- /* Lets a verified token through if it meets every claim rule of its provider. Takes a list: the root context, the providers. */ -}}
+{{- /* Accepts a verified token if it satisfies every claim rule of its provider. Takes a list: the root context, the providers. */ -}}
 {{- define "supersonic.envoy.claimFilter" -}}
 - name: envoy.filters.http.rbac
   typed_config:

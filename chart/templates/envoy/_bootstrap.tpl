@@ -1,9 +1,9 @@
-{{- /* envoy.yaml, whole. Takes the root context. */ -}}
+{{- /* The complete envoy.yaml. Takes the root context. */ -}}
 {{- define "supersonic.envoy.bootstrap" -}}
 {{ include "supersonic.envoy.ownBootstrap" . }}
 stats_flush_interval: 1s
 {{- if .Values.envoy.maxConnections }}
-# Beyond it a new connection is closed at once; the stats and drain listeners are exempt.
+# Above this limit new connections are closed at once; the stats and drain listeners are exempt.
 overload_manager:
   resource_monitors:
   - name: envoy.resource_monitors.global_downstream_max_connections
@@ -21,8 +21,8 @@ static_resources:
 {{- end -}}
 
 {{- /*
-What is merged into a configuration of the user's own: fields replace theirs, lists
-are appended to theirs. Takes the root context.
+What is merged into a custom configuration: fields replace the user's, lists are
+appended to the user's. Takes the root context.
 */ -}}
 {{- define "supersonic.envoy.merged" -}}
 {{ include "supersonic.envoy.ownBootstrap" . }}

@@ -1,16 +1,16 @@
 {{- /*
-Triton's servers. Panic is off: a call that finds no usable server is answered at
-once, which is what wakes a fleet at zero and what the hold waits for, instead of
-being sent to a server that is known to be dead.
+The Triton replicas. Panic mode is off: a call that finds no usable replica is
+answered at once, instead of being sent to a replica that is known to be dead. That
+answer wakes a fleet at zero replicas, and is what the hold waits on.
 */ -}}
 {{- define "supersonic.envoy.clientClusters" -}}
 {{- $envoy := .Values.envoy -}}
 - name: triton_grpc_service
   {{- include "supersonic.envoy.tritonEndpoints" (list . "triton_grpc_service") | nindent 2 }}
   {{- include "supersonic.envoy.loadBalancing" . | nindent 2 }}
-  # Without a merge window a change of health counts at once, not up to a second after membership_healthy shows it.
+  # Without a merge window, a change of health takes effect at once, not up to a second after membership_healthy shows it.
   common_lb_config: {healthy_panic_threshold: {value: 0}, update_merge_window: 0s}
-  # A server that has left DNS gets no new calls, although it still answers.
+  # A replica that has left DNS gets no new calls, even if it still answers.
   ignore_health_on_host_removal: true
   {{- with $envoy.healthCheck }}
   {{- if .enabled }}
@@ -18,8 +18,8 @@ being sent to a server that is known to be dead.
   - grpc_health_check: {}
     timeout: {{ .timeout }}
     interval: {{ .interval }}
-    # A server that gets no calls is asked more often, since calls may be waiting for it; that is cheap, and without
-    # calls no reason to ask less. How soon a server is given up stays interval × unhealthyThreshold.
+    # A replica that gets no calls is checked more often, because calls may be waiting for it; that is cheap, and a lack of
+    # calls is no reason to check less. A replica is still given up after interval × unhealthyThreshold.
     unhealthy_interval: {{ include "supersonic.envoy.unhealthyInterval" . }}
     unhealthy_edge_interval: {{ .interval }}
     no_traffic_interval: {{ include "supersonic.envoy.unhealthyInterval" . }}
@@ -30,7 +30,7 @@ being sent to a server that is known to be dead.
   {{- end }}
   {{- with $envoy.outlierDetection }}
   {{- if .enabled }}
-  # Only faults of the connection count: an error that a server answers can be the caller's.
+  # Only connection failures count: an error that a replica returns can be the caller's fault.
   outlier_detection:
     split_external_local_origin_errors: true
     consecutive_local_origin_failure: {{ int64 .consecutiveFailures }}
@@ -45,7 +45,7 @@ being sent to a server that is known to be dead.
     max_ejection_percent: {{ int64 .maxEjectionPercent }}
   {{- end }}
   {{- end }}
-{{- /* Its own cluster keeps health methods out of the load and of the wake-up, which both read triton_grpc_service. */}}
+{{- /* A separate cluster keeps health methods out of the load and the wake-up, which both read triton_grpc_service. */}}
 - name: triton_grpc_health
   {{- include "supersonic.envoy.tritonEndpoints" (list . "triton_grpc_health") | nindent 2 }}
   lb_policy: ROUND_ROBIN
@@ -90,7 +90,7 @@ typed_extension_protocol_options:
         max_concurrent_streams: 1024
         initial_stream_window_size: {{ int64 $envoy.http2.streamWindowBytes }}
         initial_connection_window_size: {{ int64 $envoy.http2.connectionWindowBytes }}
-# Triton's gRPC closes connections that ping more often than every 5 minutes, so TCP finds out who is gone.
+# Triton's gRPC server closes connections that ping more often than every 5 minutes, so TCP keepalive detects dead peers.
 upstream_connection_options:
   tcp_keepalive: {keepalive_probes: 3, keepalive_time: 30, keepalive_interval: 10}
 load_assignment:
@@ -104,7 +104,7 @@ load_assignment:
             port_value: {{ include "supersonic.envoy.tritonPort" (first .) }}
 {{- end -}}
 
-{{- /* With few and slow servers the least loaded of all is worth looking for, not the better of two. */ -}}
+{{- /* With few and slow replicas, it pays to find the least loaded of all, not the better of two. */ -}}
 {{- define "supersonic.envoy.loadBalancing" -}}
 {{- $policy := .Values.envoy.loadBalancerPolicy -}}
 {{- $slow := .Values.envoy.slowStart.window -}}
@@ -123,7 +123,7 @@ load_balancing_policy:
         {{- end }}
 {{- end -}}
 
-{{- /* Clusters of our own listeners, whoever wrote those for clients. Takes the root context. */ -}}
+{{- /* Clusters of the chart's own listeners, also used with a custom configuration. Takes the root context. */ -}}
 {{- define "supersonic.envoy.ownClusters" -}}
 - name: supersonic_admin
   connect_timeout: 1s
@@ -178,7 +178,7 @@ load_balancing_policy:
               {{- end }}
 {{- end -}}
 
-{{- /* A host of one address at a time. */ -}}
+{{- /* A host with one address at a time. */ -}}
 {{- define "supersonic.envoy.dns" -}}
 cluster_type:
   name: envoy.cluster.dns

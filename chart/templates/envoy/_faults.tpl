@@ -57,7 +57,7 @@ envoy.service.ports: must have an entry named grpc, got {{ keys $seen | sortAlph
 {{- end }}
 {{- end -}}
 
-{{- /* What a Service of its type can't have. Takes envoy.service. */ -}}
+{{- /* Fields that this type of Service cannot have. Takes envoy.service. */ -}}
 {{- define "supersonic.envoy.serviceFaults" -}}
 {{- $service := . -}}
 {{- if ne .type "LoadBalancer" }}

@@ -1,15 +1,15 @@
 {{- /*
-The admission gate and the hold inside Envoy: files/envoy-filter.lua with its
-table and its other parts in front, and the listeners and clusters that it works with.
+The admission gate and the hold inside Envoy: files/envoy-filter.lua, preceded by its
+config table and its other parts, and the listeners and clusters that it uses.
 
-"settings" reads the values; each other define takes what it gives, after
-fromJson, and needs nothing else:
+"settings" reads the values; every other define takes its result, after fromJson,
+and needs nothing else:
   filterText   the parts of files/envoy-filter*.lua, in one chunk
   limiter      envoy.rate_limiter.prometheus_based
   hold         envoy.hold
   query        PromQL, one series
   threshold    load above which calls are refused
-  prometheus   the address, as supersonic.prometheus.address gives it
+  prometheus   the result of supersonic.prometheus.address
   cluster      the Triton cluster, whose probes wake the fleet
   statPrefix   stat_prefix of the connection manager that clients reach
   directory    where "files" is mounted
@@ -34,7 +34,7 @@ fromJson, and needs nothing else:
 {{- toJson $gate -}}
 {{- end -}}
 
-{{- /* "true" when there is anything to run; takes the root context. */ -}}
+{{- /* "true" if the gate or the hold is enabled; takes the root context. */ -}}
 {{- define "supersonic.gate.enabled" -}}
 {{- if or .Values.envoy.rate_limiter.prometheus_based.enabled .Values.envoy.hold.enabled }}true{{ end -}}
 {{- end -}}
@@ -47,9 +47,9 @@ envoy.rate_limiter.prometheus_based.luaConfig: must be empty, because the filter
 {{- end -}}
 
 {{- /*
-A Lua string that holds the given text, whatever is in it: a long bracket of more
-equals signs than the text has in a row. Lua would make "\n" of "\r" inside one.
-What YAML can't hold as it is stops the render: toYaml would give nothing at all.
+A Lua string literal for any text: a long bracket with more equals signs than the
+text has in a row. Lua would turn "\r" inside one into "\n". Characters that YAML
+cannot represent stop the render, because toYaml would print nothing at all.
 */ -}}
 {{- define "supersonic.gate.literal" -}}
 {{- if regexMatch "[^\\t\\n\\r\\x20-\\x7e\\x{a0}-\\x{2027}\\x{202a}-\\x{d7ff}\\x{e000}-\\x{fefe}\\x{ff00}-\\x{fffd}\\x{10000}-\\x{10ffff}]" . -}}
@@ -68,7 +68,7 @@ What YAML can't hold as it is stops the render: toYaml would give nothing at all
 {{- round (mulf . 1000) 0 | int64 -}}
 {{- end -}}
 
-{{- /* The table that the filter reads; its fields are explained there. */ -}}
+{{- /* The filter's config table; the filter explains its fields. */ -}}
 {{- define "supersonic.gate.config" -}}
 local config = {
   methods = {
@@ -118,7 +118,7 @@ local config = {
 }
 {{- end -}}
 
-{{- /* host:port; the port is left out where it is the scheme's own. */ -}}
+{{- /* host:port, without the port if it is the scheme's default. */ -}}
 {{- define "supersonic.gate.authority" -}}
 {{- $host := .host -}}
 {{- if contains ":" $host }}{{ $host = printf "[%s]" $host }}{{ end -}}
@@ -127,8 +127,8 @@ local config = {
 {{- end -}}
 
 {{- /*
-The files to mount in the directory, as a map from name to text. Envoy reads them
-again when the mounted ConfigMap changes, without a restart.
+The files to mount in the directory, as a map from name to content. Envoy reloads
+them when the mounted ConfigMap changes, without a restart.
 */ -}}
 {{- define "supersonic.gate.files" -}}
 {{- $lua := dict
@@ -154,7 +154,7 @@ again when the mounted ConfigMap changes, without a restart.
 {{- toYaml $files -}}
 {{- end -}}
 
-{{- /* The HTTP filter, to stand after authentication. */ -}}
+{{- /* The HTTP filter, which must come after authentication. */ -}}
 {{- define "supersonic.gate.filter" -}}
 - name: gate
   config_discovery:
@@ -166,7 +166,7 @@ again when the mounted ConfigMap changes, without a restart.
     type_urls: [type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua]
 {{- end -}}
 
-{{- /* Needs bootstrap_extensions envoy.bootstrap.internal_listener. */ -}}
+{{- /* Requires bootstrap_extensions envoy.bootstrap.internal_listener. */ -}}
 {{- define "supersonic.gate.listeners" -}}
 - name: gate_refresh
   internal_listener: {}
@@ -176,7 +176,7 @@ again when the mounted ConfigMap changes, without a restart.
     - name: envoy.filters.network.http_connection_manager
       typed_config:
         "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-        # The filter's gauges are shared only under one prefix.
+        # The filter's gauges are shared only under the same prefix.
         stat_prefix: {{ .statPrefix }}
         codec_type: HTTP2
         route_config:
@@ -269,7 +269,7 @@ again when the mounted ConfigMap changes, without a restart.
 {{- end }}
 {{- end -}}
 
-{{- /* A certificate of the same authority for another host is refused, so the name is matched too. */ -}}
+{{- /* The host name is matched too, so that a certificate of the same CA for another host is rejected. */ -}}
 {{- define "supersonic.gate.tls" -}}
 {{- $name := .prometheus.serverName | default .prometheus.host -}}
 {{- $isAddress := or (contains ":" $name) (regexMatch "^[0-9.]+$" $name) -}}

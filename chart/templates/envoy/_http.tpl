@@ -36,9 +36,9 @@
 {{- end -}}
 
 {{- /*
-Calls are bounded by what they do, not by how long they take: a quiet stream ends
-after streamIdleTimeout, a silent connection after connectionIdleTimeout, a
-client that is gone after two unanswered pings.
+Calls are limited by inactivity, not by duration: an idle stream ends after
+streamIdleTimeout, an idle connection after connectionIdleTimeout, and a connection
+to a dead client after two unanswered pings.
 */ -}}
 {{- define "supersonic.envoy.connectionManager" -}}
 {{- $envoy := .Values.envoy -}}
@@ -47,7 +47,7 @@ stat_prefix: ingress_grpc
 codec_type: AUTO
 generate_request_id: true
 use_remote_address: true
-# Envoy obeys x-envoy- headers of internal addresses, by default those of every cluster: this one no client has.
+# Envoy trusts x-envoy- headers from internal addresses, by default those of every cluster; no client has this address.
 internal_address_config: {cidr_ranges: [{address_prefix: 255.255.255.255, prefix_len: 32}]}
 normalize_path: true
 stream_idle_timeout: {{ $envoy.streamIdleTimeout }}
@@ -89,7 +89,7 @@ http_filters:
 {{ include "supersonic.envoy.router" . }}
 {{- end -}}
 
-{{- /* Methods that ask whether the server is there; they are no work and need no token. */ -}}
+{{- /* Health methods; they do not count as load and need no token. */ -}}
 {{- define "supersonic.envoy.healthMethods" -}}
 {{- list
   "/grpc.health.v1.Health/Check"
@@ -98,8 +98,8 @@ http_filters:
 {{- end -}}
 
 {{- /*
-A retry happens only where the server has not begun the call: no connection, or a
-stream that it refused.
+A call is retried only if the replica has not started it: the connection failed, or
+the stream was refused.
 */ -}}
 {{- define "supersonic.envoy.retryPolicy" -}}
 retry_on: connect-failure,refused-stream,reset-before-request

@@ -3,7 +3,7 @@
   typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
 {{- end -}}
 
-{{- /* Our listeners, whoever wrote those for clients. Takes the root context. */ -}}
+{{- /* The chart's own listeners, also used with a custom configuration. Takes the root context. */ -}}
 {{- define "supersonic.envoy.ownListeners" -}}
 {{ include "supersonic.envoy.statsListener" . }}
 {{- if eq .Values.envoy.drain.method "hook" }}
@@ -15,9 +15,9 @@
 {{- end -}}
 
 {{- /*
-The only two paths of the admin interface that leave the pod. It is not drained
-(OUTBOUND) and not counted in the limit of connections, so that Envoy stays
-visible while it drains and while it is full.
+The only two paths of the admin interface that are reachable from outside the pod.
+This listener is not drained (OUTBOUND) and not part of the connection limit, so
+that Envoy stays visible while it drains or is full.
 */ -}}
 {{- define "supersonic.envoy.statsListener" -}}
 - name: stats
@@ -48,10 +48,10 @@ visible while it drains and while it is full.
 {{- end -}}
 
 {{- /*
-What a stopping pod calls (preStop) before SIGTERM, which cuts what runs: clients
-are asked to go elsewhere, and the answer comes when no call is left. Kubernetes
-sends only GET, the admin interface wants POST, so a script stands between. Its
-port is in no Service, and the request carries a header.
+The preStop hook of a stopping pod, called before SIGTERM, which would cut running
+calls: clients are asked to reconnect elsewhere, and the answer is sent when no call
+is left. Kubernetes can only send GET but the admin interface needs POST, so a
+script translates. The port is in no Service, and the request carries a header.
 */ -}}
 {{- define "supersonic.envoy.drainListeners" -}}
 - name: drain

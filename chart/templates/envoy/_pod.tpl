@@ -1,4 +1,4 @@
-{{- /* Where the pods run, as whom and how long they may take to stop. Takes the root context. */ -}}
+{{- /* Scheduling, security and grace period of the pods. Takes the root context. */ -}}
 {{- define "supersonic.envoy.podSpec" -}}
 {{- $envoy := .Values.envoy -}}
 {{- with include "supersonic.names.pullSecrets" . | trim }}
@@ -137,8 +137,8 @@ volumeMounts:
 {{- end -}}
 
 {{- /*
-envoy.args as a JSON list, one word each. --config-path /etc/envoy/envoy.yaml,
-which values for earlier versions carry, is left out: it asks for what is done.
+envoy.args as a JSON list of words. --config-path /etc/envoy/envoy.yaml, which
+values for earlier versions contain, is dropped, because it is the default.
 */ -}}
 {{- define "supersonic.envoy.userArgs" -}}
 {{- $words := list -}}
@@ -166,7 +166,7 @@ which values for earlier versions carry, is left out: it asks for what is done.
 {{- toJson $kept -}}
 {{- end -}}
 
-{{- /* Worker threads: the limit of CPU, rounded up, since Envoy would start one for each core of the node. */ -}}
+{{- /* Worker threads: the CPU limit, rounded up, because Envoy would start one per core of the node. */ -}}
 {{- define "supersonic.envoy.workers" -}}
 {{- $limit := dig "limits" "cpu" "" .Values.envoy.resources | toString -}}
 {{- if $limit -}}
@@ -178,7 +178,7 @@ which values for earlier versions carry, is left out: it asks for what is done.
 {{- .Values.envoy.external_config.configmap_key | default "envoy.yaml" -}}
 {{- end -}}
 
-{{- /* What is mounted, a YAML list of {name, mountPath}; "supersonic.envoy.volumes" has the volumes. */ -}}
+{{- /* The volume mounts, a YAML list of {name, mountPath}; "supersonic.envoy.volumes" has the volumes. */ -}}
 {{- define "supersonic.envoy.mounts" -}}
 {{- $secrets := include "supersonic.envoy.secretsDir" . -}}
 {{- if include "supersonic.envoy.external" . }}

@@ -1,12 +1,12 @@
 {{- /*
-Certificates come from mounted Secrets. Envoy follows their rotation only through
-a discovery file that watches the folder they are mounted in; those files, which
-name paths and hold no secret, are keys of the configuration's ConfigMap.
+Certificates come from mounted Secrets. Envoy reloads them on rotation only through
+a discovery file that watches their mounted folder. Those files contain paths but no
+secrets, and are keys of the configuration's ConfigMap.
 */ -}}
 {{- define "supersonic.envoy.configDir" -}}/etc/envoy/config{{- end -}}
 {{- define "supersonic.envoy.secretsDir" -}}/etc/envoy/secrets{{- end -}}
 
-{{- /* The listener's side, for clients. */ -}}
+{{- /* Downstream TLS, for clients. */ -}}
 {{- define "supersonic.envoy.serverTLS" -}}
 name: envoy.transport_sockets.tls
 typed_config:
@@ -22,8 +22,8 @@ typed_config:
 {{- end -}}
 
 {{- /*
-The other side, towards a host: its certificate has to be for that name and of
-an authority that the image trusts, or of the one in the discovery file "sds".
+Upstream TLS, to a host: its certificate must be valid for that name and signed by
+a CA that the image trusts, or by the one in the discovery file "sds".
 Takes a dict: host, sds (a file's path or empty).
 */ -}}
 {{- define "supersonic.envoy.clientTLS" -}}
@@ -51,7 +51,7 @@ transport_socket:
       {{- end }}
 {{- end -}}
 
-{{- /* The discovery files, as a map from key of the ConfigMap to text. Takes the root context. */ -}}
+{{- /* The discovery files, as a map from ConfigMap key to content. Takes the root context. */ -}}
 {{- define "supersonic.envoy.discoveryFiles" -}}
 {{- $files := dict -}}
 {{- $secrets := include "supersonic.envoy.secretsDir" . -}}

@@ -1,4 +1,4 @@
-{{- /* What other parts of the chart and the Envoy templates read from the envoy section. */ -}}
+{{- /* Settings of the envoy section that Envoy's templates and other parts of the chart use. */ -}}
 
 {{- /* The entry of envoy.service.ports that clients call, as JSON. */ -}}
 {{- define "supersonic.envoy.grpc" -}}
@@ -20,9 +20,9 @@
 {{- end -}}
 
 {{- /*
-Port of the stats-only listener, which Prometheus and the probes read: statsPort,
-or that of an entry named admin, which once led to Envoy's admin interface and is
-published no more.
+Port of the stats listener, which Prometheus and the probes use: statsPort, or the
+port of an entry named admin, which in 0.3.1 was Envoy's admin interface and is no
+longer published.
 */ -}}
 {{- define "supersonic.envoy.statsPort" -}}
 {{- $port := .Values.envoy.statsPort -}}
@@ -35,7 +35,7 @@ published no more.
 {{- /* Loopback port of Envoy's admin interface. */ -}}
 {{- define "supersonic.envoy.adminPort" -}}9900{{- end -}}
 
-{{- /* Host of Triton's headless Service; the dot at its end keeps resolvers from trying search domains. */ -}}
+{{- /* Host of Triton's headless Service; the trailing dot keeps resolvers from trying search domains. */ -}}
 {{- define "supersonic.envoy.tritonHost" -}}
 {{- printf "%s.%s.svc.cluster.local." (include "supersonic.names.component" (list . "triton")) .Release.Namespace -}}
 {{- end -}}
@@ -48,12 +48,12 @@ published no more.
 {{- int64 $port -}}
 {{- end -}}
 
-{{- /* Seconds of a duration as Envoy writes it, such as 1.5s. */ -}}
+{{- /* An Envoy duration, such as 1.5s, in seconds. */ -}}
 {{- define "supersonic.envoy.seconds" -}}
 {{- trimSuffix "s" . | float64 -}}
 {{- end -}}
 
-{{- /* "true" where Envoy runs the user's own configuration. */ -}}
+{{- /* "true" if Envoy runs a custom configuration. */ -}}
 {{- define "supersonic.envoy.external" -}}
 {{- if .Values.envoy.external_config.load_from_configmap }}true{{ end -}}
 {{- end -}}

@@ -1,12 +1,12 @@
-{{- /* The host that people reach Grafana under, or nothing. */ -}}
+{{- /* The public host of Grafana, or empty. */ -}}
 {{- define "supersonic.grafana.hosts" -}}
 {{- $ingress := .Values.grafana.ingress -}}
 {{- default (list $ingress.hostName | compact) $ingress.hosts | toYaml -}}
 {{- end -}}
 
 {{- /*
-grafana.ini as a map: the chart's own with the user's over it. Without a Secret
-there is no administrator at all, and nobody can log in.
+grafana.ini as a map: the user's settings merged over the chart's. Without a Secret
+there is no administrator, and nobody can log in.
 */ -}}
 {{- define "supersonic.grafana.ini" -}}
 {{- $secret := .Values.grafana.admin.existingSecret -}}
@@ -33,7 +33,7 @@ there is no administrator at all, and nobody can log in.
 {{- toYaml $ini -}}
 {{- end -}}
 
-{{- /* The sections as text; an empty value is left to Grafana. */ -}}
+{{- /* The sections of grafana.ini; empty values are left to Grafana. */ -}}
 {{- define "supersonic.grafana.iniText" -}}
 {{- range $section, $keys := include "supersonic.grafana.ini" . | fromYaml }}
 [{{ $section }}]
@@ -45,12 +45,12 @@ there is no administrator at all, and nobody can log in.
 {{ end }}
 {{- end -}}
 
-{{- /* Grafana would take a dollar sign for the name of a variable. */ -}}
+{{- /* Grafana would read a dollar sign as the start of a variable. */ -}}
 {{- define "supersonic.grafana.literal" -}}
 {{- toString . | replace "$" "$$" -}}
 {{- end -}}
 
-{{- /* Data sources as Grafana provisions them. */ -}}
+{{- /* Data sources in Grafana's provisioning format. */ -}}
 {{- define "supersonic.grafana.datasources" -}}
 {{- $own := index .Values.grafana.datasources "datasources.yaml" -}}
 {{- $all := list -}}
@@ -158,7 +158,7 @@ grafana.ingress.hosts: must name a host, got none
 {{- end }}
 {{- end -}}
 
-{{- /* Ways around the Secret, through the user's own grafana.ini. Takes the section grafana. */ -}}
+{{- /* Logins that bypass the Secret, through the user's grafana.ini. Takes the section grafana. */ -}}
 {{- define "supersonic.grafana.loginFaults" -}}
 {{- $ini := index . "grafana.ini" -}}
 {{- $instead := dict

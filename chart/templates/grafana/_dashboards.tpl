@@ -1,7 +1,7 @@
 {{- /*
-A dashboard with the expressions of these values: a target that has the name of a
-query, or of a number of the values, gets its text here. The rest of the file
-stays as it is, placeholders of legends too. Takes a list: the root context, the
+A dashboard with the expressions of these values: a target named after a query, or
+after a number in the values, gets its expression here. The rest of the file is
+unchanged, including placeholders in legends. Takes a list: the root context, the
 file's name.
 */ -}}
 {{- define "supersonic.grafana.dashboard" -}}
@@ -18,13 +18,13 @@ file's name.
 {{- range $variable := $dashboard.templating.list -}}
 {{- with get $current $variable.name }}{{ $_ := set $variable "current" (dict "text" . "value" .) }}{{ end -}}
 {{- end -}}
-{{- /* Two releases may show theirs in one Grafana. */ -}}
+{{- /* Two releases may have their dashboards in one Grafana. */ -}}
 {{- $_ := set $dashboard "uid" (printf "%s-%s" $dashboard.uid (printf "%s/%s" $namespace $instance | sha256sum | trunc 8)) -}}
 {{- $_ := set $dashboard "title" (printf "%s: %s/%s" $dashboard.title $namespace $instance) -}}
 {{- toPrettyJson $dashboard -}}
 {{- end -}}
 
-{{- /* Expressions by the name of their target, for the release that the dashboard's variables pick. */ -}}
+{{- /* Expressions by target name, for the release that the dashboard's variables select. */ -}}
 {{- define "supersonic.grafana.exprs" -}}
 {{- $picked := "namespace=\"$namespace\",release=\"$release\"" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson -}}
@@ -43,14 +43,14 @@ file's name.
 {{- toYaml $exprs -}}
 {{- end -}}
 
-{{- /* Servers that KEDA asks for. Takes a dict: root, and the queries metric, replicas and wakeUp. */ -}}
+{{- /* Replicas that KEDA asks for. Takes a dict: root, and the queries metric, replicas and wakeUp. */ -}}
 {{- define "supersonic.grafana.wantedReplicas" -}}
 {{- $k := .root.Values.keda -}}
 {{- $metric := printf "(%s)" .metric -}}
 {{- if eq (include "supersonic.keda.metricType" .root) "Value" -}}
 {{- $metric = printf "(%s) * on () (%s)" .metric .replicas -}}
 {{- end -}}
-{{- /* KEDA turns a minimum of 0 into 1 for a fleet at work. */ -}}
+{{- /* KEDA uses a minimum of 1 instead of 0 while there is work. */ -}}
 {{- $least := include "supersonic.keda.min" .root | int64 | max 1 -}}
 {{- $atWork := printf "clamp(ceil(%s / %s), %d, %d)" $metric (include "supersonic.scaling.scalingThreshold" .root) $least (int64 $k.maxReplicaCount) -}}
 {{- $active := printf "((%s) > bool %s)" .metric (toJson $k.activationThreshold) -}}

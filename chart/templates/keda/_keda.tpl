@@ -1,20 +1,20 @@
-{{- /* "true" where the fleet may be at 0 servers. */ -}}
+{{- /* "true" if the fleet may be at zero replicas. */ -}}
 {{- define "supersonic.keda.zero" -}}
 {{- if and .Values.keda.enabled (or .Values.keda.zeroIdleReplicas (eq (int64 .Values.keda.minReplicaCount) 0)) }}true{{ end -}}
 {{- end -}}
 
-{{- /* "true" where calls that found no server wake the fleet. */ -}}
+{{- /* "true" if calls that found no replica wake the fleet. */ -}}
 {{- define "supersonic.keda.wakes" -}}
 {{- if and (include "supersonic.keda.zero" .) .Values.keda.wakeUp.enabled (include "supersonic.scaling.seesEnvoy" .) }}true{{ end -}}
 {{- end -}}
 
-{{- /* Fewest servers of a fleet at work. KEDA refuses an idle size that is not below it. */ -}}
+{{- /* Minimum size while there is work. KEDA requires the idle size to be smaller. */ -}}
 {{- define "supersonic.keda.min" -}}
 {{- $k := .Values.keda -}}
 {{- if $k.zeroIdleReplicas }}{{ max 1 (int64 $k.minReplicaCount) }}{{ else }}{{ int64 $k.minReplicaCount }}{{ end -}}
 {{- end -}}
 
-{{- /* The shortest cool-down that takes no server from a fleet that is starting, or that the HPA still holds. */ -}}
+{{- /* The shortest cooldown that removes no replica that is still starting, or that the HPA still keeps. */ -}}
 {{- define "supersonic.keda.leastCooldown" -}}
 {{- max (int64 .Values.keda.scaleDown.stabilizationWindowSeconds) (include "supersonic.triton.startupBudget" . | int64) -}}
 {{- end -}}
@@ -31,7 +31,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* "true" where a fallback is rendered. */ -}}
+{{- /* "true" if a fallback is rendered. */ -}}
 {{- define "supersonic.keda.fallback" -}}
 {{- if kindIs "invalid" .Values.keda.fallback.enabled -}}
 {{- include "supersonic.scaling.builtIn" . -}}
@@ -48,7 +48,7 @@ true
 {{- end -}}
 {{- end -}}
 
-{{- /* "true", "false", or nothing where KEDA decides. */ -}}
+{{- /* "true", "false", or empty for KEDA's default. */ -}}
 {{- define "supersonic.keda.ignoreNullValues" -}}
 {{- if not (kindIs "invalid" .Values.keda.ignoreNullValues) -}}
 {{- toString .Values.keda.ignoreNullValues -}}
@@ -72,7 +72,7 @@ false
   {{- end }}
 {{- end -}}
 
-{{- /* The trigger that sizes the fleet. */ -}}
+{{- /* The trigger that scales the fleet. */ -}}
 {{- define "supersonic.keda.loadTrigger" -}}
 {{- $metadata := dict
   "query" (include "supersonic.scaling.neededReplicas" .)
@@ -82,7 +82,7 @@ false
 {{- include "supersonic.keda.trigger" (dict "root" . "name" "load" "metricType" (include "supersonic.keda.metricType" .) "metadata" $metadata) -}}
 {{- end -}}
 
-{{- /* The trigger that wakes the fleet: its target is so large that it asks for one server and never for two. */ -}}
+{{- /* The trigger that wakes the fleet: its target is so large that it asks for one replica and never for two. */ -}}
 {{- define "supersonic.keda.wakeUpTrigger" -}}
 {{- $metadata := dict
   "query" (include "supersonic.scaling.wakeUp" .)

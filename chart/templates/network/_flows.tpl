@@ -1,9 +1,8 @@
 {{- /*
-Who may reach which pods, when networkPolicy.enabled. A peer is one of the words
-below, or a list of networkPolicy:
+Who may reach which pods if networkPolicy.enabled is true. A peer is one of:
   envoy, triton, …   the release's own pods of that component
-  clients, scrapers, keda, viewers   what networkPolicy says; clients and viewers: anyone where it says nothing
-The kubelet, which probes pods from their own node, is never kept out.
+  clients, scrapers, keda, viewers   the list in networkPolicy; for clients and viewers, empty means anyone
+The kubelet, which probes pods from their own node, is never blocked.
 */ -}}
 
 {{- /* Ports and peers by component, as YAML. */ -}}
@@ -44,7 +43,7 @@ metrics-collector:
 {{- end }}
 {{- end -}}
 
-{{- /* "true" where a part runs. Takes a list: the root context, the part's key in the values. */ -}}
+{{- /* "true" if a part runs. Takes a list: the root context, the part's key in the values. */ -}}
 {{- define "supersonic.network.runs" -}}
 {{- if get (get (first .).Values (last .) | default dict) "enabled" }}true{{ end -}}
 {{- end -}}

@@ -1,7 +1,6 @@
 {{- /*
-The collector's configuration: the chart's own with the user's config over it,
-map by map. An exporter whose endpoint neither names is left out, of the
-pipelines too.
+The collector's configuration: the user's config merged over the chart's, map by
+map. An exporter without an endpoint is removed, also from the pipelines.
 */ -}}
 {{- define "supersonic.otel.config" -}}
 {{- $config := include "supersonic.otel.defaults" . | fromYaml -}}
@@ -17,7 +16,7 @@ pipelines too.
 {{- range $name, $pipeline := $pipelines -}}
 {{- include "supersonic.otel.leaveOut" (list $pipelines $name $idle) -}}
 {{- end -}}
-{{- /* A connector that nothing reads from may not be written to. */ -}}
+{{- /* A connector that no pipeline receives from must not be exported to. */ -}}
 {{- $read := list -}}
 {{- range $pipelines }}{{ $read = concat $read .receivers }}{{ end -}}
 {{- range $connector := keys $config.connectors | sortAlpha -}}
@@ -32,7 +31,7 @@ pipelines too.
 {{- end -}}
 
 {{- /*
-Takes exporters out of a pipeline, and the pipeline where none is left. Takes a
+Removes exporters from a pipeline, and the pipeline if none is left. Takes a
 list: the pipelines, the name of one, the exporters' names.
 */ -}}
 {{- define "supersonic.otel.leaveOut" -}}

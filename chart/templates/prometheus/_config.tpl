@@ -1,4 +1,4 @@
-{{- /* "true" where something writes to the embedded Prometheus. */ -}}
+{{- /* "true" if something writes to the embedded Prometheus. */ -}}
 {{- define "supersonic.prometheus.remoteWrite" -}}
 {{- $here := printf "%s/" (include "supersonic.prometheus.url" .) -}}
 {{- if has "web.enable-remote-write-receiver" .Values.prometheus.server.extraFlags -}}
@@ -14,8 +14,8 @@ true
 {{- end -}}
 
 {{- /*
-A scrape job for the running pods of a component, once each: the one container
-port of the given name. Takes a dict: root, component, port, path, job.
+A scrape job for the running pods of a component, one target each: the container
+port with the given name. Takes a dict: root, component, port, path, job.
 */ -}}
 {{- define "supersonic.prometheus.scrapeJob" -}}
 {{- $label := list -}}
@@ -35,7 +35,7 @@ port of the given name. Takes a dict: root, component, port, path, job.
     {{- include "supersonic.prometheus.relabel" . | nindent 4 }}
 {{- end -}}
 
-{{- /* The labels that every series of this release carries. Takes the dict of scrapeJob. */ -}}
+{{- /* The labels of all series of this release. Takes the dict of scrapeJob. */ -}}
 {{- define "supersonic.prometheus.relabel" -}}
 - {source_labels: [__meta_kubernetes_pod_name], target_label: pod}
 - {source_labels: [__meta_kubernetes_namespace], target_label: namespace}

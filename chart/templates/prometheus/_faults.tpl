@@ -137,7 +137,7 @@ prometheus.server.ingress.hosts: must name a host, got none
 {{- $size := ternary .persistentVolume.size .emptyDir.sizeLimit .persistentVolume.enabled | toString -}}
 {{- $isKnown := and $size (not (and .persistentVolume.enabled .persistentVolume.existingClaim)) -}}
 {{- if and .retentionSize $isKnown }}
-{{- /* Prometheus' GB is Kubernetes' Gi. */ -}}
+{{- /* A GB in Prometheus is a Gi in Kubernetes. */ -}}
 {{- $kept := regexReplaceAll "([A-Z])$" (trimSuffix "B" .retentionSize) "${1}i" }}
 {{- if ge (include "supersonic.pods.amount" $kept | float64) (include "supersonic.pods.amount" $size | float64) }}
 prometheus.server.retentionSize: must be less than prometheus.server.{{ $key }} ({{ $size }}), or the volume fills up first, got {{ .retentionSize }}, which is {{ $kept }}

@@ -1,4 +1,4 @@
-{{- /* What the observing pods have in common. */ -}}
+{{- /* What the monitoring pods have in common. */ -}}
 
 {{- /* Takes the user that the image runs as. */ -}}
 {{- define "supersonic.prometheus.podSecurity" -}}

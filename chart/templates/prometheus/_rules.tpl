@@ -1,28 +1,28 @@
-{{- /* "true" where the release's rules are evaluated: by the embedded Prometheus or by an operator's. */ -}}
+{{- /* "true" if the release's rules are evaluated, by the embedded Prometheus or an operator's. */ -}}
 {{- define "supersonic.prometheus.rulesOn" -}}
 {{- if .Values.prometheus.rules.enabled -}}
 {{- if or (include "supersonic.prometheus.embedded" .) (include "supersonic.prometheus.operator" .) }}true{{ end -}}
 {{- end -}}
 {{- end -}}
 
-{{- /* "true" where a Prometheus Operator is asked to scrape this release. */ -}}
+{{- /* "true" if a Prometheus Operator scrapes this release. */ -}}
 {{- define "supersonic.prometheus.operator" -}}
 {{- if and .Values.prometheus.podMonitors.enabled (not (include "supersonic.prometheus.embedded" .)) -}}true{{- end -}}
 {{- end -}}
 
-{{- /* Label matchers of what the rules record. */ -}}
+{{- /* Label matchers of the recorded series. */ -}}
 {{- define "supersonic.prometheus.recorded" -}}
 namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.instance" . | quote }}
 {{- end -}}
 
-{{- /* Where an operator's Prometheus may not take the rules, the record has to be asked for. */ -}}
+{{- /* An operator's Prometheus may not load the rules, so there the record has to be requested explicitly. */ -}}
 {{- define "supersonic.prometheus.gateReadsRecord" -}}
 {{- $asked := .Values.prometheus.rules.gateReadsRecord -}}
 {{- $sure := and .Values.prometheus.rules.enabled (include "supersonic.prometheus.embedded" .) (include "supersonic.scaling.builtIn" .) -}}
 {{- if ternary $sure $asked (kindIs "invalid" $asked) -}}true{{- end -}}
 {{- end -}}
 
-{{- /* What the gate asks: the query, or the recorded ratio. */ -}}
+{{- /* The gate's query: the metric, or the recorded ratio. */ -}}
 {{- define "supersonic.prometheus.gateQuery" -}}
 {{- if include "supersonic.prometheus.gateReadsRecord" . -}}
 supersonic:occupancy_ratio{ {{- include "supersonic.prometheus.recorded" . -}} }
@@ -57,7 +57,7 @@ groups:
       {{- include "supersonic.prometheus.alerts" . | trim | nindent 6 }}
 {{- end -}}
 
-{{- /* Requests that Envoy sends to servers, a second. Takes the parameters of the queries. */ -}}
+{{- /* Requests per second from Envoy to Triton. Takes the parameters of the queries. */ -}}
 {{- define "supersonic.prometheus.requestRate" -}}
 sum(rate(envoy_cluster_upstream_rq_total{envoy_cluster_name="triton_grpc_service", {{- .envoySelector -}} }[{{ .rateInterval }}]))
 {{- end -}}

@@ -1,4 +1,4 @@
-{{- /* Where Tempo writes the metrics that it makes of traces; nothing where it makes none. */ -}}
+{{- /* Where Tempo writes the metrics generated from traces; empty if there are none. */ -}}
 {{- define "supersonic.tempo.remoteWriteUrl" -}}
 {{- $generator := .Values.tempo.tempo.metricsGenerator -}}
 {{- if and .Values.tempo.enabled $generator.enabled -}}

@@ -1,6 +1,6 @@
 {{- /*
-Arguments of fleet-ready.sh as a JSON list: where it asks, for how long, and
-whether it has to wake the fleet. An Envoy that takes only TLS is passed by.
+Arguments of fleet-ready.sh as a JSON list: the address, the timeout, and whether
+it has to wake the fleet. An Envoy that requires TLS is bypassed.
 */ -}}
 {{- define "supersonic.test.args" -}}
 {{- $host := include "supersonic.triton.name" . -}}

@@ -131,7 +131,7 @@ triton.drain.sleepSeconds: should be at least 33, or calls may go to a replica t
 {{- end }}
 {{- end -}}
 
-{{- /* Envoy and the server choose by themselves which calls they trace. */ -}}
+{{- /* Envoy and Triton decide independently which calls they trace. */ -}}
 {{- define "supersonic.triton.traceAdvice" -}}
 {{- $rate := regexFind "(^|[\\s=,])rate=[0-9]+" (join " " .Values.triton.args) | regexFind "[0-9]+" | int64 -}}
 {{- $share := .Values.envoy.tracing_sampling_rate -}}

@@ -1,16 +1,16 @@
-{{- /* Name of the Deployment, its Service, and what goes with them. */ -}}
+{{- /* Name of the Deployment, the Service and related objects. */ -}}
 {{- define "supersonic.triton.name" -}}
 {{- include "supersonic.names.component" (list . "triton") -}}
 {{- end -}}
 
-{{- /* The number of the container's port with a name, or nothing. Takes a list: the root context, the name. */ -}}
+{{- /* The number of a named container port, or empty. Takes a list: the root context, the name. */ -}}
 {{- define "supersonic.triton.port" -}}
 {{- range (first .).Values.triton.service.ports -}}
 {{- if eq .name (last $) }}{{ int .targetPort }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
-{{- /* Command of the container, as a JSON list; an empty one leaves it to the image. */ -}}
+{{- /* Command of the container, as a JSON list; an empty list means the image's command. */ -}}
 {{- define "supersonic.triton.command" -}}
 {{- $t := .Values.triton -}}
 {{- if not (kindIs "invalid" $t.command) -}}
@@ -22,22 +22,22 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* "true" where the first argument is a script of a shell. */ -}}
+{{- /* "true" if the first argument is a shell script. */ -}}
 {{- define "supersonic.triton.isScript" -}}
 {{- $command := include "supersonic.triton.command" . | fromJsonArray -}}
 {{- if and (regexMatch "(^|/)(ba|da)?sh \\S*c$" (join " " $command)) .Values.triton.args }}true{{ end -}}
 {{- end -}}
 
-{{- /* "true" where the script is the server and nothing else, so that it can take the shell's place. */ -}}
+{{- /* "true" if the script only runs the server, so that the server can replace the shell. */ -}}
 {{- define "supersonic.triton.isPlainScript" -}}
 {{- $script := first .Values.triton.args | trim | replace "\\\n" " " -}}
 {{- if regexMatch "^([^\\s;&|<>()$`'\"]*/)?tritonserver(\\s[^;&|\\n]*)?$" $script }}true{{ end -}}
 {{- end -}}
 
 {{- /*
-Arguments, as a JSON list. A shell keeps the signal to end for itself, and the
-server behind it would be killed when its time is up; exec gives the server the
-shell's place.
+Arguments, as a JSON list. A shell does not pass the termination signal on, so the
+server would be killed after the grace period; exec replaces the shell with the
+server.
 */ -}}
 {{- define "supersonic.triton.args" -}}
 {{- $args := .Values.triton.args -}}
@@ -47,7 +47,7 @@ shell's place.
 {{- toJson $args -}}
 {{- end -}}
 
-{{- /* Seconds that the server gives to requests in flight when it is told to end. */ -}}
+{{- /* Seconds that Triton gives requests in flight when it is told to exit. */ -}}
 {{- define "supersonic.triton.exitTimeout" -}}
 {{- $given := regexFindAll "--exit-timeout-secs(=|\\s+)[\"']?[0-9]+" (join " " .Values.triton.args) -1 -}}
 {{- if $given -}}
@@ -57,7 +57,7 @@ shell's place.
 {{- end -}}
 {{- end -}}
 
-{{- /* Seconds from the deletion of a pod to its end. */ -}}
+{{- /* Grace period of a deleted pod, in seconds. */ -}}
 {{- define "supersonic.triton.gracePeriod" -}}
 {{- $t := .Values.triton -}}
 {{- if kindIs "invalid" $t.terminationGracePeriodSeconds -}}
@@ -67,7 +67,7 @@ shell's place.
 {{- end -}}
 {{- end -}}
 
-{{- /* Seconds that loading the models may take. */ -}}
+{{- /* The startup budget: seconds that loading the models may take. */ -}}
 {{- define "supersonic.triton.startupBudget" -}}
 {{- $p := .Values.triton.startupProbe -}}
 {{- if $p.reset -}}
@@ -120,12 +120,12 @@ shell's place.
 {{- with concat $volumes (.Values.triton.extraVolumes | default list) }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
-{{- /* Mounts of the server's container, as a YAML list. */ -}}
+{{- /* Volume mounts of the Triton container, as a YAML list. */ -}}
 {{- define "supersonic.triton.volumeMounts" -}}
 {{- $t := .Values.triton -}}
 {{- $mounts := list -}}
 {{- if $t.modelRepository.enabled -}}
-{{- /* File systems that the node mounts on first use, as CVMFS, appear in the pod. */ -}}
+{{- /* File systems that the node mounts on first use, such as CVMFS, then appear in the pod. */ -}}
 {{- $mounts = append $mounts (dict "name" "model-repository" "mountPath" $t.modelRepository.mountPath "readOnly" true "mountPropagation" "HostToContainer") -}}
 {{- end -}}
 {{- if $t.shmSize -}}

@@ -1,11 +1,11 @@
-{{- /* The probes of the server's container, as YAML. */ -}}
+{{- /* The probes of the Triton container, as YAML. */ -}}
 {{- define "supersonic.triton.probes" -}}
 {{- $t := .Values.triton -}}
 {{- $probes := dict
   "startupProbe" (include "supersonic.triton.startupProbe" $t.startupProbe | fromYaml)
   "readinessProbe" (include "supersonic.triton.readinessProbe" $t.readinessProbe | fromYaml) -}}
 {{- if $t.livenessProbe.enabled -}}
-{{- /* Readiness turns false while a model loads, so liveness asks for less. */ -}}
+{{- /* Readiness is false while a model loads, so liveness checks less. */ -}}
 {{- $live := dict "httpGet" (dict "path" "/v2/health/live" "port" "http") -}}
 {{- $_ := set $probes "livenessProbe" (merge $live (pick $t.livenessProbe "periodSeconds" "failureThreshold" "timeoutSeconds")) -}}
 {{- end -}}

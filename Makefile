@@ -33,6 +33,7 @@ tools: ## install the real parts that tests run, into .tools or $SUPERSONIC_TOOL
 
 generate: ## write the generated files
 	for dir in scripts/gen*/; do go run "./$$dir" || exit; done
+	go -C scripts/lab mod tidy # its requirements follow those of the main module
 
 golden: ## rewrite the golden files, and show what changed
 	go test $(addprefix ./,$(goldens)) -update

@@ -16,6 +16,7 @@ const module = "github.com/fastmachinelearning/supersonic/"
 var owners = map[string][]string{
 	"helm.sh/helm/":                     {"internal/render"},
 	"github.com/spf13/":                 {"internal/cli"},
+	"github.com/grafana/":               {"internal/generate"},
 	"github.com/prometheus/prometheus/": {"promql", "internal/generate", "internal/sim"},
 }
 

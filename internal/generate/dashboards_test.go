@@ -96,7 +96,8 @@ func TestEveryPanelSaysWhatItShows(t *testing.T) {
 				continue
 			}
 			if p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
-				t.Errorf("%s: panel %q has description %q, unit %q, %d targets", name, p.Title, p.Description, p.FieldConfig.Defaults.Unit, len(p.Targets))
+				t.Errorf("%s: panel %q has description %q, unit %q, %d targets",
+					name, p.Title, p.Description, p.FieldConfig.Defaults.Unit, len(p.Targets))
 			}
 			if p.Datasource.UID != "${datasource}" {
 				t.Errorf("%s: panel %q reads %q, want the data source that is picked", name, p.Title, p.Datasource.UID)

@@ -1,0 +1,121 @@
+package generate
+
+import (
+	"fmt"
+
+	"github.com/grafana/grafana-foundation-sdk/go/units"
+
+	"github.com/fastmachinelearning/supersonic/promql"
+)
+
+// of are the label matchers of the selected release.
+const of = `namespace="$namespace",release="$release"`
+
+// Numbers in the shipped files, which the chart replaces with those of its values.
+const (
+	shippedMin = 1
+	shippedMax = 2
+)
+
+// overview shows why the fleet has its size.
+func overview(formula map[string]string) *board {
+	scaling := target{"scalingThreshold", fmt.Sprintf("vector(%v)", promql.DefaultScaling), "scaling threshold"}
+	admission := target{"admissionThreshold", fmt.Sprintf("vector(%v)", promql.AdmissionFor(promql.DefaultScaling)), "admission threshold"}
+	wanted := target{
+		"wantedReplicas",
+		fmt.Sprintf("clamp(ceil((%s) / %v), %d, %d)", formula["neededReplicas"], promql.DefaultScaling, shippedMin, shippedMax),
+		"wanted",
+	}
+	inFlight := target{"inFlight", formula["inFlight"], "in flight"}
+	healthy := target{"replicas", formula["replicas"], "ready"}
+	ratio := target{"occupancyRatio", formula["occupancyRatio"], "occupancy ratio"}
+	return newDashboard("supersonic", "SuperSONIC").
+		WithRow(row("Now")).
+		WithPanel(value("Replicas", units.Short,
+			"Healthy replicas, which Envoy routes to: the mean over the rate interval.",
+			healthy,
+		)).
+		WithPanel(value("Replicas wanted", units.Short,
+			"Needed replicas divided by the scaling threshold, rounded up, within the minimum and maximum: what KEDA asks for. 0 "+
+				"if the fleet may be at zero replicas and is idle. The HPA ignores differences within 10 %.",
+			wanted,
+		)).
+		WithPanel(value("Occupancy ratio", units.Short,
+			"Needed replicas per healthy replica: 1 means that all replicas are busy and nothing is queued, 2 that requests take "+
+				"twice their service time.",
+			ratio,
+		)).
+		WithPanel(value("In flight", units.Short,
+			"Requests between Envoy and Triton: queued, executing or on the wire.",
+			inFlight,
+		)).
+		WithPanel(value("Requests", units.RequestsPerSecond,
+			"Requests per second from Envoy to Triton.",
+			target{"A", requests("envoy_cluster_upstream_rq_total"), "requests"},
+		)).
+		WithPanel(value("GPU time", units.Minutes,
+			"GPUs in use, summed over the time range of the dashboard; a GPU counts from the first to the last scrape of its "+
+				"replica.",
+			target{"A", fmt.Sprintf("sum_over_time(count(nv_gpu_utilization{%s})[$__range:1m])", of), "GPU-minutes"},
+		)).
+		WithRow(row("Formula")).
+		WithPanel(graph(half, "Requests in flight and serving", units.Short,
+			"L, the requests in flight, and S, the requests that Triton is executing. The difference is queued or on the wire.",
+			inFlight,
+			target{"serving", formula["serving"], "serving"},
+		)).
+		WithPanel(graph(half, "Occupancy ratio and thresholds", units.Short,
+			"Needed replicas per healthy replica. KEDA keeps it at the scaling threshold; the gate, if enabled, refuses new "+
+				"clients above the admission threshold.",
+			ratio,
+			scaling,
+			admission,
+		)).
+		WithPanel(graph(half, "Replicas: wanted, ready and running", units.Short,
+			"Replicas that KEDA asks for, that Envoy routes to, and that are running. The HPA ignores differences within 10 % of "+
+				"what KEDA asks for.",
+			wanted,
+			healthy,
+			target{"A", fmt.Sprintf("count(nv_cpu_memory_total_bytes{%s})", of), "running"},
+		)).
+		WithPanel(graph(half, "Scaling metric", units.Short,
+			"The metric of the ScaledObject; divided by the scaling threshold, it gives the replicas wanted.",
+			target{"scalingMetric", formula["neededReplicas"], "metric"},
+		)).
+		WithPanel(graph(half, "Gate", units.RequestsPerSecond,
+			"Guarded calls by outcome: allowed, refused above the threshold, decided while the load was unknown or the filter "+
+				"failed, held until a replica was ready.",
+			target{"A", fmt.Sprintf("sum by (outcome) (rate(envoy_http_lua_gate_outcome{%s}[$__rate_interval]))", of), "{{outcome}}"},
+		)).
+		WithPanel(graph(half, "Calls that found no replica", units.RequestsPerSecond,
+			"Calls per second while there is no replica: any call wakes the fleet.",
+			target{"wakeUp", formula["wakeUp"], "calls"},
+		)).
+		WithRow(row("Cost")).
+		WithPanel(graph(half, "GPUs in use", units.Short,
+			"GPUs of all replicas, busy or idle.",
+			target{"A", fmt.Sprintf("count(nv_gpu_utilization{%s})", of), "GPUs"},
+		)).
+		WithPanel(graph(half, "GPU time for 1,000 inferences", units.Seconds,
+			"GPU-seconds per 1,000 inferences, including idle time.",
+			target{
+				"A", fmt.Sprintf("1000 * count(nv_gpu_utilization{%[1]s}) / sum(rate(nv_inference_count{%[1]s}[$__rate_interval]))", of),
+				"GPU-seconds",
+			},
+		))
+}
+
+// requests is the rate of one of Envoy's counters of the Triton cluster.
+func requests(series string) string {
+	return fmt.Sprintf(`sum(rate(%s{envoy_cluster_name="triton_grpc_service",%s}[$__rate_interval]))`, series, of)
+}
+
+// by is the rate of a counter of Triton, by a label.
+func by(label, series string) string {
+	return fmt.Sprintf("sum by (%s) (rate(%s{%s}[$__rate_interval]))", label, series, of)
+}
+
+// perRequest is a duration of Triton for each successful request, in milliseconds.
+func perRequest(label, series string) string {
+	return fmt.Sprintf("%s / %s / 1000", by(label, series), by(label, "nv_inference_request_success"))
+}

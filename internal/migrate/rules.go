@@ -144,7 +144,7 @@ const milliseconds = 10
 // scaling gives the built-in metric its own threshold, or keeps both of 0.3.1.
 func scaling(r *run, p *part) {
 	metric, _ := r.get("serverLoadMetric").(string)
-	if r.KeepScaling && (metric == "" || metric == r.queueLatency) {
+	if r.KeepScaling {
 		r.keepScaling(p)
 		return
 	}
@@ -156,7 +156,9 @@ func scaling(r *run, p *part) {
 
 // keep makes the metric of 0.3.1, which knew the release and no namespace.
 func (r *run) keep() error {
-	if !r.KeepScaling {
+	own, _ := r.get("serverLoadMetric").(string)
+	first, _ := r.get("prometheus.serverLoadMetric").(string)
+	if !r.KeepScaling || own+first != "" {
 		return nil
 	}
 	names := r.instances()

@@ -50,10 +50,13 @@ func Hint(path []string) (hint string, exact bool) {
 // Hint is what a message says of the key.
 func (r Row) Hint() string {
 	var words []string
-	if len(r.To) > 0 {
+	switch {
+	case r.Dropped:
+		words = append(words, "drop it: "+r.Now)
+	case len(r.To) > 0:
 		words = append(words, "it is "+strings.Join(r.To, " and ")+" now")
 	}
-	if r.Now != "" {
+	if r.Now != "" && !r.Dropped {
 		words = append(words, r.Now)
 	}
 	if r.Dropped || len(r.To) > 0 {

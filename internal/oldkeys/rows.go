@@ -77,7 +77,7 @@ var Rows = slices.Concat(
 	),
 	renames(third, "prometheus.resources", "prometheus.server.resources"),
 	dropped(first, "with storageType cvmfs-pvc, the chart makes the claim unless cvmfs.claimName names one", "triton.modelRepository.cvmfsPvc"),
-	dropped(third, "never had an effect", "triton.name"),
+	dropped(third, "it never had an effect", "triton.name"),
 	[]Row{
 		{Key: "ingress", In: all, To: []string{"envoy.ingress"}, Now: "after 0.1 it had no effect"},
 		{Key: "envoy.ingress.hosts", In: third, To: []string{"envoy.ingress.hostName"}, Now: "one of them can be kept"},

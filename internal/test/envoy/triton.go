@@ -53,7 +53,10 @@ func StartTriton(t testing.TB) *Triton {
 // StartTritonAt runs a stub that serves at an address of loopback.
 func StartTritonAt(t testing.TB, addr string) *Triton {
 	t.Helper()
-	s := &Triton{Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}, open: make(chan struct{}), state: healthpb.HealthCheckResponse_SERVING}
+	s := &Triton{
+		Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}, open: make(chan struct{}),
+		state: healthpb.HealthCheckResponse_SERVING,
+	}
 	s.Up(t)
 	t.Cleanup(s.Down)
 	return s

@@ -27,7 +27,8 @@ func post(t *testing.T, g *gate.Gate, path string, header map[string]string) (*h
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+g.Listener(t)+path, strings.NewReader("\x00\x00\x00\x00\x00"))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+g.Listener(t)+path,
+		strings.NewReader("\x00\x00\x00\x00\x00"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,8 @@ func checkSelector(spec map[string]any) field.ErrorList {
 	at := field.NewPath("spec", "template", "metadata", "labels")
 	var selector metav1.LabelSelector
 	var meta metav1.ObjectMeta
-	if template == nil || spec["selector"] == nil || convert(spec["selector"], &selector) != nil || convert(template["metadata"], &meta) != nil {
+	if template == nil || spec["selector"] == nil ||
+		convert(spec["selector"], &selector) != nil || convert(template["metadata"], &meta) != nil {
 		return nil // no workload, or of a wrong type, which the schema has said
 	}
 	matcher, err := metav1.LabelSelectorAsSelector(&selector)

@@ -6,25 +6,24 @@ import (
 )
 
 // NeededReplicas is the number of replicas that the requests in flight need,
-// L / κ: in flight, over what one replica serves at once. Unit: replicas. It does
-// not depend on how many of them run, so KEDA takes it with metricType
-// AverageValue.
+// L / κ: in flight, divided by the concurrency of a replica. Unit: replicas. It does
+// not depend on how many replicas run, so KEDA uses it with metricType AverageValue.
 func NeededReplicas(p Params) (Query, error) { return compile(p, p.needed()) }
 
-// OccupancyRatio is [NeededReplicas] for each healthy replica, L / κ / R'. Unit: 1.
+// OccupancyRatio is [NeededReplicas] per healthy replica, L / κ / R'. Unit: 1.
 func OccupancyRatio(p Params) (Query, error) { return compile(p, div(p.needed(), p.replicas())) }
 
 // needed is L / κ.
 func (p Params) needed() parser.Expr { return div(p.inFlight(), p.concurrency()) }
 
 // concurrency is κ, the requests that one replica serves at once: S / R', and at
-// least the one that a replica can always serve.
+// least 1, since a replica can always serve one.
 func (p Params) concurrency() parser.Expr {
 	return atLeast(div(p.serving(), p.replicas()), 1)
 }
 
-// replicas is R', the healthy replicas, and at least the one that the first
-// request needs.
+// replicas is R', the healthy replicas, and at least 1, which the first request
+// needs.
 func (p Params) replicas() parser.Expr { return atLeast(p.healthy(), 1) }
 
 // inFlight is L; empty where it is not known.

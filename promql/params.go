@@ -71,7 +71,7 @@ func (p Params) Validate() error {
 	case w > maxRateInterval:
 		errs.Addf("rateInterval", "must be at most %s, got %s", maxRateInterval, w)
 	case w%time.Millisecond != 0:
-		errs.Addf("rateInterval", "must be whole milliseconds, got %s", w)
+		errs.Addf("rateInterval", "must be an integer number of milliseconds, got %s", w)
 	}
 	if p.Replicas != Windowed && p.Replicas != Instant {
 		errs.Addf("replicas", "must be %s or %s, got %q", Windowed, Instant, p.Replicas)
@@ -81,9 +81,9 @@ func (p Params) Validate() error {
 	}
 	for i, name := range p.ExcludeModels {
 		if name == "" {
-			errs.Addf("excludeModels", "must not hold an empty name, got one at position %d", i)
+			errs.Addf("excludeModels", "must not contain an empty name, got one at position %d", i)
 		} else if slices.Index(p.ExcludeModels, name) < i {
-			errs.Addf("excludeModels", "must name each model once, got %q again at position %d", name, i)
+			errs.Addf("excludeModels", "must not repeat a model, got %q again at position %d", name, i)
 		}
 	}
 	return errs.Err()

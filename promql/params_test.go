@@ -24,17 +24,17 @@ func TestParamsValidate(t *testing.T) {
 		{"more-than-thirty-days", func(p *promql.Params) { p.RateInterval = 720*time.Hour + time.Millisecond }, []string{"rateInterval: must be at most 720h0m0s, got 720h0m0.001s"}},
 		{"no-interval", func(p *promql.Params) { p.RateInterval = 0 }, []string{"rateInterval: must be at least 1ms, got 0s"}},
 		{"negative-interval", func(p *promql.Params) { p.RateInterval = -time.Minute }, []string{"rateInterval: must be at least 1ms, got -1m0s"}},
-		{"part-of-a-millisecond", func(p *promql.Params) { p.RateInterval += time.Microsecond }, []string{"rateInterval: must be whole milliseconds, got 1m0.000001s"}},
+		{"part-of-a-millisecond", func(p *promql.Params) { p.RateInterval += time.Microsecond }, []string{"rateInterval: must be an integer number of milliseconds, got 1m0.000001s"}},
 		{"replicas", func(p *promql.Params) { p.Replicas = "Instant" }, []string{`replicas: must be windowed or instant, got "Instant"`}},
 		{"in-flight", func(p *promql.Params) { p.InFlight = "active" }, []string{`inFlight: must be completed or larger, got "active"`}},
-		{"model-without-name", func(p *promql.Params) { p.ExcludeModels = []string{"a", ""} }, []string{"excludeModels: must not hold an empty name, got one at position 1"}},
-		{"model-twice", func(p *promql.Params) { p.ExcludeModels = []string{"a", "b", "a"} }, []string{`excludeModels: must name each model once, got "a" again at position 2`}},
+		{"model-without-name", func(p *promql.Params) { p.ExcludeModels = []string{"a", ""} }, []string{"excludeModels: must not contain an empty name, got one at position 1"}},
+		{"model-twice", func(p *promql.Params) { p.ExcludeModels = []string{"a", "b", "a"} }, []string{`excludeModels: must not repeat a model, got "a" again at position 2`}},
 		{"every-error-at-once", func(p *promql.Params) { *p = promql.Params{ExcludeModels: []string{"", "a", "a"}} }, []string{
 			"rateInterval: must be at least 1ms, got 0s",
 			`replicas: must be windowed or instant, got ""`,
 			`inFlight: must be completed or larger, got ""`,
-			"excludeModels: must not hold an empty name, got one at position 0",
-			`excludeModels: must name each model once, got "a" again at position 2`,
+			"excludeModels: must not contain an empty name, got one at position 0",
+			`excludeModels: must not repeat a model, got "a" again at position 2`,
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

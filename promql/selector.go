@@ -37,7 +37,7 @@ func ParseSelector(text string) (Selector, error) {
 	vector, ok := expr.(*parser.VectorSelector)
 	bare := ok && vector.String() == (&parser.VectorSelector{LabelMatchers: vector.LabelMatchers}).String()
 	if !bare || int(vector.PosRange.End) != len(query) {
-		return Selector{}, fmt.Errorf("must be label matchers alone, got %q", text)
+		return Selector{}, fmt.Errorf("must be only label matchers, got %q", text)
 	}
 	return own(vector.LabelMatchers[1:])
 }

@@ -134,6 +134,7 @@ func TestErrors(t *testing.T) {
 		{"unused-type", "# -- A\na: 1\n", `types: {b: {pattern: x}}`, typesFile + ": types.b: nothing uses it"},
 		{"no-such-type", "# -- A\na: 1\n", `values: {a: intger}`, typesFile + `: values.a: no type is named "intger"`},
 		{"inner-type", "# -- A\na: {}\n", `values: {a: {properties: {b: {minimum: 1}}}}`, typesFile + ": values.a: has no type"},
+		{"no-such-word", "# -- A\na: 1\n", `values: {a: {minimun: 1}}`, typesFile + `: values.a: no type is written with "minimun"`},
 		{"twice", "# -- A\na: 1\n", "values:\n  a: integer\n  a: number\n", typesFile + ": line 3: a: is there twice"},
 		{"unknown-part", "# -- A\na: 1\n", "vlaues: {}", typesFile + ": vlaues: must be types, keys or values"},
 		{

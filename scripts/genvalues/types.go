@@ -17,6 +17,12 @@ type types struct {
 	used   map[string]bool // names, keys and paths that something has used
 }
 
+// words are those of JSON Schema that a type may be written with.
+var words = []string{
+	"title", "type", "enum", "minimum", "maximum", "exclusiveMinimum", "pattern", "minLength", "maxLength", "items", "minItems",
+	"uniqueItems", "properties", "patternProperties", "additionalProperties", "minProperties", "required", "$comment",
+}
+
 // ofJSON are the types that JSON Schema has by itself.
 var ofJSON = []string{"null", "boolean", "integer", "number", "string", "object", "array"}
 
@@ -79,8 +85,8 @@ func (t *types) schema(written any, implied string) (any, error) {
 func (t *types) alternatives(text string) (any, error) {
 	var all []any
 	var errs []error
-	words := strings.Split(text, " | ")
-	for _, word := range words {
+	parts := strings.Split(text, " | ")
+	for _, word := range parts {
 		switch {
 		case word == `""`:
 			all = append(all, object{{"const", ""}})
@@ -96,7 +102,7 @@ func (t *types) alternatives(text string) (any, error) {
 	switch {
 	case len(errs) > 0:
 		return nil, errors.Join(errs...)
-	case len(words) == 1:
+	case len(parts) == 1:
 		return all[0], nil
 	}
 	return object{{"anyOf", all}}, nil
@@ -111,23 +117,20 @@ func (t *types) expand(written object, implied string) (any, error) {
 		return s
 	}
 	full := object{}
-	switch {
-	case written.has("type", "enum"):
-	case written.has("items"):
-		full = append(full, member{"type", "array"})
-	case written.has("properties", "patternProperties", "additionalProperties", "minProperties"):
-		full = append(full, member{"type", "object"})
-	case written.has("pattern"):
-		full = append(full, member{"type", "string"})
-	case implied != "":
-		full = append(full, member{"type", implied})
-	default:
-		errs = append(errs, errors.New("has no type"))
+	if !written.has("type", "enum") {
+		of := impliedType(written, implied)
+		if of == "" {
+			errs = append(errs, errors.New("has no type"))
+		}
+		full = append(full, member{"type", of})
 	}
 	if written.has("properties") && !written.has("additionalProperties") {
 		full = append(full, member{"additionalProperties", false})
 	}
 	for _, m := range written {
+		if !slices.Contains(words, m.name) {
+			errs = append(errs, fmt.Errorf("no type is written with %q", m.name))
+		}
 		switch m.name {
 		case "items", "additionalProperties":
 			m.value = sub(m.value)
@@ -142,6 +145,19 @@ func (t *types) expand(written object, implied string) (any, error) {
 		full = append(full, m)
 	}
 	return full, errors.Join(errs...)
+}
+
+// impliedType is the type that the words of JSON Schema imply, or else another.
+func impliedType(written object, other string) string {
+	switch {
+	case written.has("items"):
+		return "array"
+	case written.has("properties", "patternProperties", "additionalProperties", "minProperties"):
+		return "object"
+	case written.has("pattern"):
+		return "string"
+	}
+	return other
 }
 
 // definitions are the schemas of all named types.
@@ -163,9 +179,9 @@ func (t *types) definitions() (object, error) {
 func cutNull(written any) (rest any, cut bool) {
 	switch written := written.(type) {
 	case string:
-		words := strings.Split(written, " | ")
-		others := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "null" })
-		return strings.Join(others, " | "), len(others) < len(words)
+		parts := strings.Split(written, " | ")
+		others := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "null" })
+		return strings.Join(others, " | "), len(others) < len(parts)
 	case []any:
 		others := slices.DeleteFunc(slices.Clone(written), func(v any) bool { return v == nil })
 		return others, len(others) < len(written)

@@ -47,7 +47,7 @@ func (p *part) dropEqual(at []string, defaults, below map[string]any) {
 			continue
 		}
 		if _, set := below[key]; !set && reflect.DeepEqual(vals[key], value) {
-			p.done(p.remove(path), oldkeys.Join(path), "removed, as 0.3.1 set it by default", "remove it")
+			p.done(p.remove(path), oldkeys.Join(path), "removed, because it is the default of 0.3.1", "remove it")
 		}
 	}
 }

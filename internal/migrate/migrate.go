@@ -103,7 +103,7 @@ func open(l Layer) (*part, error) {
 	for _, heading := range headings {
 		if line, rest, ok := bytes.Cut(text, []byte("\n")); ok && strings.TrimSpace(string(line)) == heading {
 			text = rest
-			p.changed("", "took away the first line, which helm get values prints above the values")
+			p.changed("", "removed the first line, which helm get values prints above the values")
 		}
 	}
 	f, err := parse(text)
@@ -112,7 +112,7 @@ func open(l Layer) (*part, error) {
 	}
 	p.file, p.old = f, copied(f.vals).(map[string]any)
 	if n := documents(text); n > 1 {
-		p.left("", fmt.Sprintf("holds %d YAML documents, of which Helm reads the first; the others are as they were: take them away", n))
+		p.left("", fmt.Sprintf("holds %d YAML documents, of which Helm reads only the first: remove the others", n))
 	}
 	return p, nil
 }

@@ -41,15 +41,15 @@ func admin(_ *run, p *part) {
 	for _, key := range []string{"grafana.adminUser", "grafana.adminPassword"} {
 		switch value := lookUp(p.vals, split(key)); value {
 		case "admin":
-			p.take(key, "nobody logs in, or with the Secret that grafana.admin.existingSecret names")
+			p.take(key, "logging in is only possible with the Secret in grafana.admin.existingSecret")
 		case nil, "":
 		default:
-			p.left(key, "put the name and the password into a Secret, and name that in grafana.admin.existingSecret")
+			p.left(key, "put the name and the password into a Secret, and set grafana.admin.existingSecret to its name")
 		}
 	}
 	const role = `grafana."grafana.ini"."auth.anonymous".org_role`
 	if lookUp(p.vals, split(role)) == "Admin" {
-		p.write(role, "Viewer", "now Viewer: people who did not log in may look, and change nothing")
+		p.write(role, "Viewer", "now Viewer: anonymous users have read-only access")
 	}
 }
 
@@ -68,7 +68,7 @@ func sources(r *run, p *part) {
 			return
 		}
 	}
-	p.take("grafana.datasources", "the chart lists its own Prometheus, or the one of prometheus.external, and its Tempo")
+	p.take("grafana.datasources", "the chart provisions its Prometheus, or the external one, and its Tempo")
 }
 
 func (r *run) isOwnSource(source map[string]any) bool {

@@ -56,9 +56,9 @@ func (p *part) moveTo(key string, path []string, to []string) {
 		p.done(p.remove(path), key, "removed, since "+where+" are set", "remove it")
 		return
 	}
-	why := "as it is called now"
+	why := "its new name"
 	if len(to) > 1 {
-		why = "which have their own"
+		why = "which are separate now"
 	}
 	if p.done(p.move(path, free...), key, "moved to "+where+", "+why, "move it to "+where) && len(to) == 1 {
 		p.moved[key] = to[0]
@@ -136,7 +136,7 @@ func ingressOf01(p *part) {
 		p.moveTo("ingress", path, []string{"envoy.ingress"})
 		return
 	}
-	p.done(p.remove(path), "ingress", "removed: it had no effect, the proxy's is envoy.ingress", "remove it")
+	p.done(p.remove(path), "ingress", "removed: it had no effect; use envoy.ingress for the proxy", "remove it")
 }
 
 // hostOf keeps the first of several hosts, of which the Ingress never had any.
@@ -161,7 +161,7 @@ func (p *part) hostOf(section string) {
 	}
 	p.done(err, section+".hosts", "now hostName: "+name+", since hosts had no effect", "set hostName")
 	for _, other := range hosts[1:] {
-		p.left(section+".hosts", "held "+flowText(other)+" too, and an Ingress of this chart has one host: make another Ingress for it")
+		p.left(section+".hosts", "held "+flowText(other)+" too, but an Ingress of this chart has one host: create another Ingress for it")
 	}
 }
 
@@ -212,7 +212,7 @@ func serverType(p *part) {
 func (p *part) holdOf(section string) {
 	path := split(section + ".enabled")
 	if lookUp(p.vals, path) != true {
-		p.take(section+".enabled", "keda.minReplicaCount says whether the fleet may be at 0")
+		p.take(section+".enabled", "keda.minReplicaCount decides whether the fleet may be at zero replicas")
 		return
 	}
 	p.moveTo(section+".enabled", path, []string{"envoy.hold.enabled"})

@@ -54,7 +54,7 @@ func zeros(r *run, p *part) {
 		{"keda.scaleDown.stepsize", 1},
 	} {
 		if lookUp(p.vals, split(z.key)) == 0.0 {
-			p.write(z.key, z.meant, fmt.Sprintf("now %d, which is what 0 meant; 0 would be read as it is written", z.meant))
+			p.write(z.key, z.meant, fmt.Sprintf("now %d, which is what 0 meant in 0.3.1; here 0 means zero", z.meant))
 		}
 	}
 }
@@ -87,7 +87,7 @@ func ingressTLS(_ *run, p *part) {
 func repository(r *run, p *part) {
 	const key = "triton.modelRepository"
 	if lookUp(p.vals, split(key+".storageType")) == "cvmfs" {
-		p.write(key+".storageType", "cvmfs-hostPath", "now cvmfs-hostPath, as the same is called since 0.3")
+		p.write(key+".storageType", "cvmfs-hostPath", "now cvmfs-hostPath, its name since 0.3")
 	}
 	kind, _ := lookUp(p.vals, split(key+".storageType")).(string)
 	if p.isFirst && kind != "" && r.get(key+".enabled") == nil {
@@ -102,7 +102,7 @@ var (
 
 func images(_ *run, p *part) {
 	if image, _ := lookUp(p.vals, split("triton.image")).(string); minimalImage.MatchString(image) {
-		p.write("triton.image", strings.TrimSuffix(image, "-min"), "without -min, which holds no server")
+		p.write("triton.image", strings.TrimSuffix(image, "-min"), "without -min, which does not contain the server")
 	}
 	if image, _ := lookUp(p.vals, split("envoy.image")).(string); oldEnvoy.MatchString(image) {
 		p.take("envoy.image", "Envoy 1.30 gets no fixes any more; the chart names one that it is tested with")
@@ -117,7 +117,7 @@ func probes(_ *run, p *part) {
 	if lookUp(p.vals, split(key+".reset")) != true {
 		return
 	}
-	const why = "it meant no probe at all, and Kubernetes' own timing would restart the server after 30 s"
+	const why = "it meant no probe at all, and Kubernetes' default timing would restart Triton after 30 s"
 	const hour = "now failureThreshold: 360, an hour to load the models"
 	if has(p.vals, split(key+".failureThreshold")) {
 		p.take(key+".reset", why)
@@ -150,7 +150,7 @@ func scaling(r *run, p *part) {
 	}
 	threshold, isNumber := lookUp(p.vals, split("serverLoadThreshold")).(float64)
 	if metric == "" && isNumber && threshold >= milliseconds {
-		p.take("serverLoadThreshold", fmt.Sprintf("it was %v ms of queueing; the built-in metric is a ratio, whose default is 2", threshold))
+		p.take("serverLoadThreshold", fmt.Sprintf("it was %v ms of queue latency; the threshold of the built-in metric is a ratio, 2 by default", threshold))
 	}
 }
 
@@ -192,9 +192,9 @@ func (r *run) keepScaling(p *part) {
 		value any
 		why   string
 	}{
-		{"serverLoadMetric", r.queueLatency, "set to the built-in metric of 0.3.1, milliseconds of queueing for a batch"},
+		{"serverLoadMetric", r.queueLatency, "set to the built-in metric of 0.3.1, queue latency per batch in milliseconds"},
 		{"serverLoadThreshold", 100, "set to the default of 0.3.1"},
-		{"keda.metricType", "Value", "set to Value, by which 0.3.1 compared"},
+		{"keda.metricType", "Value", "set to Value, as in 0.3.1"},
 		{"keda.scaleUp.stabilizationWindowSeconds", 60, "set to the default of 0.3.1"},
 		{"keda.scaleUp.periodSeconds", 60, "set to the default of 0.3.1"},
 		{"keda.scaleUp.stepsize", 1, "set to the default of 0.3.1"},
@@ -230,13 +230,13 @@ func metricType(r *run, p *part) {
 		return
 	}
 	r.writeOrAdd("keda.metricType", "Value",
-		"set to Value, by which serverLoadMetric was compared; AverageValue, the default, is for a metric of the whole fleet")
+		"set to Value, which 0.3.1 used for serverLoadMetric; the default, AverageValue, is for a metric of the whole fleet")
 }
 
 // external is what can't be seen in the values.
 func external(_ *run, p *part) {
 	if reflect.DeepEqual(lookUp(p.vals, split("envoy.external_config.load_from_configmap")), true) {
 		p.changed("envoy.external_config",
-			"not changed; look into the ConfigMap: $WORD is no longer replaced there, and admin.access_log_path has to be access_log")
+			"not changed; check the ConfigMap: $WORD is no longer replaced there, and admin.access_log_path must be access_log")
 	}
 }

@@ -50,7 +50,7 @@ func (p *part) unquote(path []string, text string, usual any) {
 	_, wantsTruth := usual.(bool)
 	if number && wantsNumber || truth && wantsTruth {
 		key := oldkeys.Join(path)
-		p.done(p.setPlain(path, strings.TrimSpace(text), read), key, "without quotes, which make a string of it", "take the quotes away")
+		p.done(p.setPlain(path, strings.TrimSpace(text), read), key, "quotes removed, because they make it a string", "remove the quotes")
 	}
 }
 
@@ -81,5 +81,5 @@ func (p *part) fill(path []string, usual any) {
 	default:
 		return
 	}
-	p.write(oldkeys.Join(path), empty, fmt.Sprintf("now %s: without a value the key took its default away", flowText(empty)))
+	p.write(oldkeys.Join(path), empty, fmt.Sprintf("now %s: without a value, the key removed its default", flowText(empty)))
 }

@@ -66,7 +66,7 @@ func TestNewKeysAreKeysOfTheChart(t *testing.T) {
 // A key of a subchart without a row has what is done in place of its section; a
 // key that no version had has nothing.
 func TestHintOfOtherKeys(t *testing.T) {
-	if hint, exact := oldkeys.Hint([]string{"grafana", "sidecar", "dashboards"}); exact || !strings.Contains(hint, "a Grafana of your own") {
+	if hint, exact := oldkeys.Hint([]string{"grafana", "sidecar", "dashboards"}); exact || !strings.Contains(hint, "your own Grafana") {
 		t.Errorf("grafana.sidecar.dashboards: %q, %t", hint, exact)
 	}
 	for _, path := range [][]string{{"colour"}, {"triton", "colour"}, {"keda", "colour"}} {

@@ -76,7 +76,7 @@ var Rows = slices.Concat(
 		"prometheus.serverAvailabilityThreshold", "serverLoadThreshold",
 	),
 	renames(third, "prometheus.resources", "prometheus.server.resources"),
-	dropped(first, "with storageType cvmfs-pvc, the chart makes the claim unless cvmfs.claimName names one", "triton.modelRepository.cvmfsPvc"),
+	dropped(first, "with storageType cvmfs-pvc, the chart creates the claim unless cvmfs.claimName names one", "triton.modelRepository.cvmfsPvc"),
 	dropped(third, "it never had an effect", "triton.name"),
 	[]Row{
 		{Key: "ingress", In: all, To: []string{"envoy.ingress"}, Now: "after 0.1 it had no effect"},
@@ -93,33 +93,33 @@ var branches = slices.Concat(
 		"scaleFromZero.readyTimeoutSeconds", "envoy.hold.maxSeconds",
 		"keda.scaleFromZero.readyTimeoutSeconds", "envoy.hold.maxSeconds",
 	),
-	dropped(branch, "a fleet stays for keda.cooldownPeriod after the last work",
+	dropped(branch, "keda.cooldownPeriod keeps the fleet after the last request",
 		"scaleFromZero.holdMinReplicasSeconds", "keda.scaleFromZero.holdMinReplicasSeconds"),
-	dropped(branch, "Envoy wakes the fleet itself, without a container beside it",
+	dropped(branch, "Envoy wakes the fleet itself, without a sidecar",
 		"scaleFromZero.admissionImage", "keda.scaleFromZero.admissionImage"),
 	renames(branch, "scaleFromZero.enabled", "envoy.hold.enabled", "keda.scaleFromZero.enabled", "envoy.hold.enabled"),
-	advised(branch, "a fleet at zero replicas is keda.minReplicaCount: 0, and envoy.hold.enabled lets its first calls wait",
+	advised(branch, "a fleet at zero replicas is keda.minReplicaCount: 0, and envoy.hold.enabled holds its first calls",
 		"scaleFromZero", "keda.scaleFromZero"),
-	advised(branch, "a configuration of your own, in envoy.external_config; the chart's own does not route by model",
+	advised(branch, "use a custom configuration in envoy.external_config; the chart's does not route by model",
 		"envoy.dynamic_routing", "envoy.lua_filter"),
-	advised(branch, "a container of your own goes into triton.extraContainers", "modelLoader", "model_loader"),
+	advised(branch, "use triton.extraContainers for custom containers", "modelLoader", "model_loader"),
 	advised("before 0.1", "one file and one release for each entry of servers", "servers", "common"),
 	dropped(branch, "the chart's own image has no shell and installs nothing", "metricsCollector.image"),
 	advised(branch, "Triton is the only server of this chart", "triton.nereid"),
 )
 
 const (
-	ownPrometheus = "prometheus.external reaches one that has it"
-	ownGrafana    = "a Grafana of your own has it, with the dashboards from grafana.dashboardConfigMap"
-	ownTempo      = "opentelemetry-collector.config.exporters.otlp.endpoint sends traces to a Tempo of your own"
-	ownCollector  = "envoy.tracing.host sends traces to a collector of your own"
+	ownPrometheus = "use prometheus.external with a Prometheus that has it"
+	ownGrafana    = "use your own Grafana, with the dashboards from grafana.dashboardConfigMap"
+	ownTempo      = "opentelemetry-collector.config.exporters.otlp.endpoint can send traces to your own Tempo"
+	ownCollector  = "envoy.tracing.host can send traces to your own collector"
 )
 
 // subcharts are keys of the subcharts of 0.2 and 0.3, whose place templates of
 // the chart's own took.
 var subcharts = slices.Concat(
-	advised(all, "a Service of your own, or grafana.ingress: the chart's is a ClusterIP at port 80", "grafana.service"),
-	advised(all, "prometheus.server.alertmanagers names one that exists", "prometheus.alertmanagerFiles"),
+	advised(all, "create your own Service, or use grafana.ingress: the chart's Service is a ClusterIP at port 80", "grafana.service"),
+	advised(all, "list existing ones in prometheus.server.alertmanagers", "prometheus.alertmanagerFiles"),
 )
 
 // Sections are those subcharts, and what is done in place of a key that has no row.

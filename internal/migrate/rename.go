@@ -25,8 +25,16 @@ func (p *part) rename() {
 			p.done(p.remove(path), row.Key, "removed: "+row.Now, "remove it")
 		case len(row.To) > 0:
 			p.moveTo(row.Key, path, row.To)
+		case isOff(lookUp(p.vals, path)):
+			p.take(oldkeys.Join(path), "it was off")
 		}
 	}
+}
+
+// isOff says whether a value had no effect: nothing, or a section that was not enabled.
+func isOff(value any) bool {
+	section, isMap := value.(map[string]any)
+	return value == nil || isMap && section["enabled"] == false
 }
 
 // place is where a key of the old file stands after its section moved.

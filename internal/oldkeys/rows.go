@@ -102,6 +102,8 @@ var branches = slices.Concat(
 		"scaleFromZero", "keda.scaleFromZero"),
 	advised(branch, "use a custom configuration in envoy.external_config; the chart's does not route by model",
 		"envoy.dynamic_routing", "envoy.lua_filter"),
+	advised(branch, "use triton.readinessProbe.path for HTTP, or triton.readinessProbe.command",
+		"triton.readinessProbe.exec", "triton.readinessProbe.grpc", "triton.readinessProbe.httpGet"),
 	advised(branch, "use triton.extraContainers for custom containers", "modelLoader", "model_loader"),
 	advised("before 0.1", "one file and one release for each entry of servers", "servers", "common"),
 	dropped(branch, "the chart's own image has no shell and installs nothing", "metricsCollector.image"),

@@ -54,41 +54,24 @@ func Queries() []Named {
 			Build:   WakeUp,
 		},
 		{
+			Name: "clients", Record: "supersonic:clients", Unit: "clients",
+			Summary: "N, clients that are connected to Envoy: requests in flight and clients that think",
+			Build:   Clients,
+		},
+		{
+			Name: "thinking", Record: "supersonic:thinking_clients", Unit: "clients",
+			Summary: "Z, clients that are connected and have no request in flight",
+			Build:   ThinkingClients,
+		},
+		{
+			Name: "think-time", Record: "supersonic:think_time_seconds", Unit: "seconds",
+			Summary: "Mean time that a connected client spends between its requests; none while no request arrives",
+			Build:   ThinkTime,
+		},
+		{
 			Name: "queue-latency", Unit: "milliseconds",
 			Summary: "Queue time per executed batch: the previous metric, for comparison",
 			Build:   QueueLatency,
-		},
-	}
-}
-
-// Terms are the expressions that the queries are composed of; each may be part of
-// later ones. They guarantee less than a query: a term may have an answer although
-// Envoy is gone.
-func Terms() []Named {
-	return []Named{
-		{
-			Name: "completed", Unit: "requests", Summary: "L by the time of completed requests; empty if that is missing",
-			Build: func(p Params) (Query, error) { return compile(p, p.completed()) },
-		},
-		{
-			Name: "active", Unit: "requests", Summary: "L by the gauge of active requests; empty if Envoy is not scraped",
-			Build: func(p Params) (Query, error) { return compile(p, p.active()) },
-		},
-		{
-			Name: "in-flight", Unit: "requests", Summary: "L, requests in flight; empty if unknown",
-			Build: func(p Params) (Query, error) { return compile(p, p.inFlight()) },
-		},
-		{
-			Name: "serving", Unit: "requests", Summary: "S, requests that Triton executes; empty if unknown",
-			Build: func(p Params) (Query, error) { return compile(p, p.serving()) },
-		},
-		{
-			Name: "healthy-replicas", Unit: "replicas", Summary: "R, healthy replicas; empty if Envoy is not scraped",
-			Build: HealthyReplicas,
-		},
-		{
-			Name: "concurrency", Unit: "requests", Summary: "κ, requests that one replica serves at once, at least 1",
-			Build: func(p Params) (Query, error) { return compile(p, p.concurrency()) },
 		},
 	}
 }

@@ -17,81 +17,6 @@ func ExampleNeededReplicas() {
 	fmt.Println(q.Pretty())
 	// Output:
 	// (
-	//         (
-	//             sum(
-	//               rate(
-	//                 envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//               )
-	//             )
-	//           or
-	//             sum(
-	//               histogram_sum(
-	//                 rate(
-	//                   envoy_cluster_upstream_rq_time{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//                 )
-	//               )
-	//             )
-	//         )
-	//       /
-	//         1000
-	//     or
-	//         vector(0)
-	//       unless
-	//         (
-	//             count(
-	//                 increase(
-	//                   envoy_cluster_upstream_rq_xx{envoy_cluster_name="triton_grpc_service",envoy_response_code_class="2",namespace="cms",release="sonic"}[1m]
-	//                 )
-	//               >
-	//                 0
-	//             )
-	//           unless
-	//             count(
-	//               envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
-	//             )
-	//         )
-	//   )
-	// /
-	//   clamp_min(
-	//       (
-	//             (
-	//                 sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m]))
-	//               -
-	//                 sum(rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m]))
-	//             )
-	//           /
-	//             1000000
-	//         or
-	//             vector(0)
-	//           unless
-	//             count(increase(nv_inference_request_success{namespace="cms",release="sonic"}[1m]) > 0)
-	//       )
-	//     /
-	//       clamp_min(
-	//         max(
-	//             avg_over_time(
-	//               envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
-	//             )
-	//           and
-	//             envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
-	//         ),
-	//         1
-	//       ),
-	//     1
-	//   )
-}
-
-func ExampleOccupancyRatio() {
-	p := promql.ForRelease("sonic", "cms")
-	p.Replicas = promql.Instant
-	q, err := promql.OccupancyRatio(p)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(q.Pretty())
-	// Output:
-	// (
 	//           (
 	//               sum(
 	//                 rate(
@@ -144,12 +69,101 @@ func ExampleOccupancyRatio() {
 	//       /
 	//         clamp_min(
 	//           max(
-	//             envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
+	//               avg_over_time(
+	//                 envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//               )
+	//             and
+	//               envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
 	//           ),
 	//           1
 	//         ),
 	//       1
 	//     )
+	// and
+	//   count(
+	//     present_over_time(
+	//       envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m] offset 1m
+	//     )
+	//   )
+}
+
+func ExampleOccupancyRatio() {
+	p := promql.ForRelease("sonic", "cms")
+	p.Replicas = promql.Instant
+	q, err := promql.OccupancyRatio(p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(q.Pretty())
+	// Output:
+	// (
+	//         (
+	//               (
+	//                   sum(
+	//                     rate(
+	//                       envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//                     )
+	//                   )
+	//                 or
+	//                   sum(
+	//                     histogram_sum(
+	//                       rate(
+	//                         envoy_cluster_upstream_rq_time{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m]
+	//                       )
+	//                     )
+	//                   )
+	//               )
+	//             /
+	//               1000
+	//           or
+	//               vector(0)
+	//             unless
+	//               (
+	//                   count(
+	//                       increase(
+	//                         envoy_cluster_upstream_rq_xx{envoy_cluster_name="triton_grpc_service",envoy_response_code_class="2",namespace="cms",release="sonic"}[1m]
+	//                       )
+	//                     >
+	//                       0
+	//                   )
+	//                 unless
+	//                   count(
+	//                     envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
+	//                   )
+	//               )
+	//         )
+	//       /
+	//         clamp_min(
+	//             (
+	//                   (
+	//                       sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m]))
+	//                     -
+	//                       sum(rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m]))
+	//                   )
+	//                 /
+	//                   1000000
+	//               or
+	//                   vector(0)
+	//                 unless
+	//                   count(increase(nv_inference_request_success{namespace="cms",release="sonic"}[1m]) > 0)
+	//             )
+	//           /
+	//             clamp_min(
+	//               max(
+	//                 envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}
+	//               ),
+	//               1
+	//             ),
+	//           1
+	//         )
+	//     and
+	//       count(
+	//         present_over_time(
+	//           envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m] offset 1m
+	//         )
+	//       )
+	//   )
 	// /
 	//   clamp_min(
 	//     max(
@@ -221,7 +235,7 @@ func ExampleParse() {
 func ExampleParams_Validate() {
 	p := promql.ForRelease("sonic", "cms")
 	p.RateInterval = 0
-	p.InFlight = "active"
+	p.InFlight = "most"
 	err := p.Validate()
 	fmt.Println(err)
 
@@ -231,7 +245,7 @@ func ExampleParams_Validate() {
 	}
 	// Output:
 	// rateInterval: must be at least 1ms, got 0s
-	// inFlight: must be completed or larger, got "active"
+	// inFlight: must be completed, larger or active, got "most"
 	// the first is of rateInterval
 }
 

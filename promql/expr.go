@@ -13,6 +13,7 @@ var precedence = map[parser.ItemType]int{
 	parser.LOR:     1,
 	parser.LAND:    2,
 	parser.LUNLESS: 2,
+	parser.LSS:     3,
 	parser.GTR:     3,
 	parser.ADD:     4,
 	parser.SUB:     4,
@@ -77,6 +78,9 @@ func call(name string, args ...parser.Expr) parser.Expr {
 	return &parser.Call{Func: parser.Functions[name], Args: args}
 }
 
+// smaller is the smaller of two vectors of one series without labels.
+func smaller(a, b parser.Expr) parser.Expr { return or(binary(parser.LSS, a, b), b) }
+
 // atLeast is PromQL's clamp_min: an empty e stays empty.
 func atLeast(e parser.Expr, least float64) parser.Expr { return call("clamp_min", e, number(least)) }
 
@@ -96,7 +100,7 @@ func mean(e parser.Expr, interval time.Duration) parser.Expr {
 	return and(call("avg_over_time", over(e, interval)), e)
 }
 
-func series(name string, s Selector) parser.Expr {
+func series(name string, s Selector) *parser.VectorSelector {
 	named := labels.MustNewMatcher(labels.MatchEqual, metricNameLabel, name)
 	return &parser.VectorSelector{Name: name, LabelMatchers: append([]*labels.Matcher{named}, s.matchers...)}
 }

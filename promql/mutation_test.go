@@ -147,7 +147,7 @@ func mutations(t *testing.T) []mutation {
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(queries)) {
-		for _, mode := range []string{"", "(instant)", "(larger)"} {
+		for _, mode := range []string{"", "(instant)", "(larger)", "(active)", "(measured)", "(think 10s)"} {
 			visit(name+mode, partMutations)
 			visit(name+mode, matcherMutations)
 		}
@@ -164,7 +164,7 @@ var relatives = map[string][]string{
 	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, ">": {"<"}, "or": {"and"}, "and": {"or"},
 	"sum": {"max", "avg"}, "max": {"sum", "min"},
 	"rate": {"increase", "irate"}, "increase": {"irate"}, "unless": {"and", "or"}, "count": {"absent"}, "avg_over_time": {"max_over_time", "min_over_time", "last_over_time"},
-	"clamp_min": {"clamp_max"},
+	"clamp_min": {"clamp_max"}, "<": {">"},
 }
 
 func partMutations(n parser.Node) []mutation {
@@ -191,11 +191,24 @@ func partMutations(n parser.Node) []mutation {
 }
 
 func binaryMutations(n *parser.BinaryExpr) []string {
-	becomes := []string{fmt.Sprintf("(%s)", n.LHS)}
-	if number, ok := n.RHS.(*parser.NumberLiteral); ok {
-		becomes = append(becomes, fmt.Sprintf("(%s %s %g)", n.LHS, n.Op, 1000+10*number.Val))
-	} else {
-		becomes = append(becomes, fmt.Sprintf("(%s)", n.RHS))
+	var becomes []string
+	for _, side := range []struct {
+		alone parser.Expr
+		with  func(number string) string
+	}{
+		{n.LHS, func(number string) string { return fmt.Sprintf("(%s %s %s)", n.LHS, n.Op, number) }},
+		{n.RHS, func(number string) string { return fmt.Sprintf("(%s %s %s)", number, n.Op, n.RHS) }},
+	} {
+		other := n.RHS
+		if side.alone == n.RHS {
+			other = n.LHS
+		}
+		if _, ok := side.alone.(*parser.NumberLiteral); !ok {
+			becomes = append(becomes, fmt.Sprintf("(%s)", side.alone)) // the other side is taken out
+		}
+		if number, ok := other.(*parser.NumberLiteral); ok {
+			becomes = append(becomes, side.with(fmt.Sprintf("%g", 1000+10*number.Val)))
+		}
 	}
 	for _, other := range relatives[n.Op.String()] {
 		becomes = append(becomes, fmt.Sprintf("(%s %s %s)", n.LHS, other, n.RHS))
@@ -219,16 +232,27 @@ func callMutations(n *parser.Call) []string {
 
 // matcherMutations drops each matcher of a selector.
 func matcherMutations(n parser.Node) []mutation {
-	selector, ok := n.(*parser.VectorSelector)
-	if !ok {
+	selector, instant := n.(*parser.VectorSelector)
+	matrix, ranged := n.(*parser.MatrixSelector)
+	if ranged {
+		selector = matrix.VectorSelector.(*parser.VectorSelector)
+	}
+	// The text of an offset stands behind the range: only the whole can be replaced.
+	if !instant && !ranged || instant == (selector.OriginalOffset != 0) {
 		return nil
 	}
 	var all []mutation
 	for i, m := range selector.LabelMatchers {
-		if m.Name != "__name__" {
-			fewer := parser.VectorSelector{Name: selector.Name, LabelMatchers: slices.Delete(slices.Clone(selector.LabelMatchers), i, i+1)}
-			all = append(all, mutation{selector.String(), fewer.String()})
+		if m.Name == "__name__" {
+			continue
 		}
+		fewer := *selector
+		fewer.LabelMatchers = slices.Delete(slices.Clone(selector.LabelMatchers), i, i+1)
+		if ranged {
+			all = append(all, mutation{n.String(), (&parser.MatrixSelector{VectorSelector: &fewer, Range: matrix.Range}).String()})
+			continue
+		}
+		all = append(all, mutation{n.String(), fewer.String()})
 	}
 	return all
 }

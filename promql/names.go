@@ -12,6 +12,11 @@ const (
 	// of Triton has class 2, with any gRPC status; what Envoy answers itself in its
 	// place (no healthy upstream, timeout, reset) has class 5.
 	responses = "envoy_cluster_upstream_rq_xx"
+	// requestTimeCount is a counter of the same requests.
+	requestTimeCount = "envoy_cluster_upstream_rq_time_count"
+	// requests is a counter of requests that were sent to Triton, or wait to be.
+	// It stands still while Envoy answers itself, and exists from Envoy's start.
+	requests = "envoy_cluster_upstream_rq_total"
 	// requestsActive is a gauge of requests that wait for the end of a response.
 	requestsActive = "envoy_cluster_upstream_rq_active"
 	// membershipHealthy is a gauge of endpoints that Envoy routes to. It exists
@@ -20,6 +25,9 @@ const (
 	// noneHealthy is a counter of calls that found no endpoint. It exists from
 	// Envoy's start.
 	noneHealthy = "envoy_cluster_upstream_cx_none_healthy"
+	// connections is a gauge of connections to the listener with the label
+	// listenerLabel. It exists from Envoy's start.
+	connections = "envoy_listener_downstream_cx_active"
 )
 
 // Series of Triton; all carry the label modelLabel.
@@ -40,6 +48,12 @@ const (
 	clusterLabel = "envoy_cluster_name"
 	classLabel   = "envoy_response_code_class"
 	modelLabel   = "model"
+	// listenerLabel is the prefix of a listener's statistics, or its address.
+	listenerLabel = "envoy_listener_address"
+
+	// clientListener is the chart's listener for clients. The connections of the
+	// HTTP connection manager would include those of Envoy to itself.
+	clientListener = "clients"
 
 	// tritonCluster is the chart's Envoy cluster that carries inference calls.
 	tritonCluster = "triton_grpc_service"

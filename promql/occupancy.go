@@ -5,16 +5,33 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// NeededReplicas is the number of replicas that the requests in flight need,
-// L / κ: in flight, divided by the concurrency of a replica. Unit: replicas. It does
-// not depend on how many replicas run, so KEDA uses it with metricType AverageValue.
+// NeededReplicas is the number of replicas that the clients need, times the
+// scaling threshold, so that KEDA takes it with metricType AverageValue. Unit:
+// replicas. It does not depend on how many of them run.
+//
+// For clients that do nothing but wait it is L / κ: in flight, over what one
+// replica serves at once. With a think time it is
+//
+//	(L + Z/u) / κ / (1 + Z / (T S))
+//
+// where Z clients think, u is the utilization and T the scaling threshold.
 func NeededReplicas(p Params) (Query, error) { return compile(p, p.needed()) }
 
-// OccupancyRatio is [NeededReplicas] per healthy replica, L / κ / R'. Unit: 1.
-func OccupancyRatio(p Params) (Query, error) { return compile(p, div(p.needed(), p.replicas())) }
+// OccupancyRatio is L / κ for each healthy replica, whatever the clients do
+// between their requests. Unit: 1.
+func OccupancyRatio(p Params) (Query, error) { return compile(p, div(p.load(), p.replicas())) }
 
-// needed is L / κ.
-func (p Params) needed() parser.Expr { return div(p.inFlight(), p.concurrency()) }
+// load is L / κ, the replicas that the requests in flight need. It has no answer
+// before Envoy has been scraped for the whole window: the terms would cover
+// different parts of it.
+func (p Params) load() parser.Expr { return and(div(p.inFlight(), p.concurrency()), p.covered()) }
+
+// covered has a series where Envoy was scraped in the window before this one.
+func (p Params) covered() parser.Expr {
+	before := series(membershipHealthy, p.Envoy.With(clusterLabel, tritonCluster))
+	before.OriginalOffset = p.RateInterval
+	return count(call("present_over_time", over(before, p.RateInterval)))
+}
 
 // concurrency is κ, the requests that one replica serves at once: S / R', and at
 // least 1, since a replica can always serve one.
@@ -28,10 +45,14 @@ func (p Params) replicas() parser.Expr { return atLeast(p.healthy(), 1) }
 
 // inFlight is L; empty where it is not known.
 func (p Params) inFlight() parser.Expr {
-	if p.InFlight == Completed {
+	switch p.InFlight {
+	case Completed:
 		return p.completed()
+	case Active:
+		return p.active()
+	default:
+		return larger(p.active(), p.completed())
 	}
-	return larger(p.active(), p.completed())
 }
 
 // completed is L by the time of the requests that ended, from a classic or a

@@ -38,7 +38,18 @@ const (
 	// Larger is the larger of Completed and the mean of the gauge of active
 	// requests, which sees long and stalled requests while they run.
 	Larger InFlight = "larger"
+	// Active is the mean of the gauge of active requests alone. Unlike Completed it
+	// does not read more while a backlog drains.
+	Active InFlight = "active"
 )
+
+// Measured, as a think time, counts the clients that think: connections to Envoy
+// less the requests in flight. It needs [Active]. Clients that send many requests
+// over one connection are seen as clients that wait.
+const Measured time.Duration = -1
+
+// DefaultUtilization is the utilization of [ForRelease].
+const DefaultUtilization = 0.9
 
 // Params are what the queries depend on.
 type Params struct {
@@ -46,8 +57,14 @@ type Params struct {
 	Triton        Selector      // series of the Triton pods
 	RateInterval  time.Duration // range of every rate and mean; whole milliseconds
 	Replicas      Replicas      // Windowed or Instant
-	InFlight      InFlight      // Completed or Larger
+	InFlight      InFlight      // Completed, Larger or Active
 	ExcludeModels []string      // models left out of serving: ensembles, parents of BLS calls
+
+	// ThinkTime is the time between a client's requests: 0 where clients do nothing
+	// but wait, or Measured. The two fields below are read only with one.
+	ThinkTime   time.Duration
+	Utilization float64 // room for the requests of clients that think, in (0, 1]; 1 keeps none
+	Threshold   float64 // scaling threshold that the answer is divided by
 }
 
 // ForRelease gives the defaults of the chart for one release in one namespace.
@@ -59,6 +76,8 @@ func ForRelease(release, namespace string) Params {
 		RateInterval: DefaultRateInterval,
 		Replicas:     Windowed,
 		InFlight:     Completed,
+		Utilization:  DefaultUtilization,
+		Threshold:    DefaultScaling,
 	}
 }
 
@@ -76,9 +95,10 @@ func (p Params) Validate() error {
 	if p.Replicas != Windowed && p.Replicas != Instant {
 		errs.Addf("replicas", "must be %s or %s, got %q", Windowed, Instant, p.Replicas)
 	}
-	if p.InFlight != Completed && p.InFlight != Larger {
-		errs.Addf("inFlight", "must be %s or %s, got %q", Completed, Larger, p.InFlight)
+	if p.InFlight != Completed && p.InFlight != Larger && p.InFlight != Active {
+		errs.Addf("inFlight", "must be %s, %s or %s, got %q", Completed, Larger, Active, p.InFlight)
 	}
+	p.validateThinking(&errs)
 	for i, name := range p.ExcludeModels {
 		if name == "" {
 			errs.Addf("excludeModels", "must not contain an empty name, got one at position %d", i)
@@ -87,6 +107,29 @@ func (p Params) Validate() error {
 		}
 	}
 	return errs.Err()
+}
+
+// maxThinkTime is far above use: such a client is idle.
+const maxThinkTime = 24 * time.Hour
+
+func (p Params) validateThinking(errs *FieldErrors) {
+	if p.ThinkTime == 0 {
+		return
+	}
+	switch z := p.ThinkTime; {
+	case z == Measured && p.InFlight != Active:
+		errs.Addf("inFlight", "must be %s where the think time is measured, got %q", Active, p.InFlight)
+	case z != Measured && z < 0, z > maxThinkTime:
+		errs.Addf("thinkTime", "must be from 0s to %s, got %s", model.Duration(maxThinkTime), z)
+	case z != Measured && z%time.Millisecond != 0:
+		errs.Addf("thinkTime", "must be an integer number of milliseconds, got %s", z)
+	}
+	if !(p.Utilization > 0 && p.Utilization <= 1) {
+		errs.Addf("utilization", "must be above 0 and at most 1, got %g", p.Utilization)
+	}
+	if !(p.Threshold >= MinThreshold) || math.IsInf(p.Threshold, 1) {
+		errs.Addf("threshold", "must be a number of at least %g, got %g", MinThreshold, p.Threshold)
+	}
 }
 
 // MinRateInterval is the shortest rate interval that gives an answer at all for

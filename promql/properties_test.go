@@ -72,11 +72,15 @@ var modes = []promql.Params{
 	{Replicas: promql.Windowed, InFlight: promql.Larger},
 	{Replicas: promql.Instant, InFlight: promql.Completed},
 	{Replicas: promql.Instant, InFlight: promql.Larger},
+	{Replicas: promql.Windowed, InFlight: promql.Active},
+	{Replicas: promql.Windowed, InFlight: promql.Active, ThinkTime: promql.Measured},
+	{Replicas: promql.Windowed, InFlight: promql.Completed, ThinkTime: 10 * time.Second},
+	{Replicas: promql.Instant, InFlight: promql.Active, ThinkTime: time.Second},
 }
 
 func inMode(release string, mode promql.Params) promql.Params {
 	p := promql.ForRelease(release, "cms")
-	p.Replicas, p.InFlight = mode.Replicas, mode.InFlight
+	p.Replicas, p.InFlight, p.ThinkTime = mode.Replicas, mode.InFlight, mode.ThinkTime
 	return p
 }
 
@@ -102,8 +106,8 @@ func TestKnownWhileEnvoyIsScraped(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if value, got := asked(t, eng, series, q); got != g.known(name) {
-					t.Errorf("%s of %s, %v: known %v (%g), want %v", name, release, mode, got, value, g.known(name))
+				if value, got := asked(t, eng, series, q); got != g.known(name, mode) {
+					t.Errorf("%s of %s, %v: known %v (%g), want %v", name, release, mode, got, value, !got)
 				}
 			}
 		}
@@ -114,21 +118,37 @@ func TestKnownWhileEnvoyIsScraped(t *testing.T) {
 type gaps map[string]*struct{ current, rate, grew bool }
 
 // known says whether a query has an answer.
-func (g gaps) known(query string) bool {
-	requestTime := g["envoy_cluster_upstream_rq_time_sum"]
-	inFlight := requestTime.rate || requestTime.current || !g["envoy_cluster_upstream_rq_xx"].grew
+func (g gaps) known(query string, mode promql.Params) bool {
+	timed := g["envoy_cluster_upstream_rq_time_sum"].current || !g["envoy_cluster_upstream_rq_xx"].grew
+	active := g["envoy_cluster_upstream_rq_active"].current
+	inFlight := g["envoy_cluster_upstream_rq_time_sum"].rate || timed
+	if mode.InFlight == promql.Active {
+		inFlight = active
+	}
 	durations := g["nv_inference_request_duration_us"].rate && g["nv_inference_queue_duration_us"].rate
 	serving := durations || !g["nv_inference_request_success"].grew
-	scraped := g["envoy_cluster_membership_healthy"].current
-	switch query {
-	case "IN_FLIGHT":
-		return scraped && inFlight
-	case "SERVING":
-		return scraped && serving
-	case "REPLICAS", "WAKE_UP":
-		return scraped
+	members, arrivals := g["envoy_cluster_membership_healthy"], g["envoy_cluster_upstream_rq_total"]
+	clients := active && g["envoy_listener_downstream_cx_active"].current
+	thinking := true
+	switch {
+	case mode.ThinkTime == promql.Measured:
+		thinking = clients
+	case mode.ThinkTime > 0:
+		thinking = arrivals.rate && (g["envoy_cluster_upstream_rq_time_count"].rate || timed)
 	}
-	return scraped && inFlight && serving
+	covered := members.rate // more than one sample: the window before has some
+	known := map[string]bool{
+		"NEEDED_REPLICAS": covered && inFlight && serving && thinking,
+		"OCCUPANCY_RATIO": covered && inFlight && serving,
+		"IN_FLIGHT":       inFlight,
+		"SERVING":         serving,
+		"CLIENTS":         clients,
+		"THINKING":        clients,
+		"THINK_TIME":      clients && arrivals.grew,
+		"REPLICAS":        true,
+		"WAKE_UP":         true,
+	}
+	return members.current && known[query]
 }
 
 // withGaps loads the series of a release, each whole, short, ended or not at all.
@@ -166,7 +186,9 @@ func (f *fleets) withGaps(rng *rand.Rand, release string) gaps {
 	pods(rng.IntN(3), `envoy_cluster_name="triton_grpc_service", envoy_response_code_class="2", pod="envoy-%d"`, map[string]int{
 		"envoy_cluster_membership_healthy": 2, "envoy_cluster_upstream_rq_time_sum": 500_000, "envoy_cluster_upstream_rq_active": 9,
 		"envoy_cluster_upstream_cx_none_healthy": 9, "envoy_cluster_upstream_rq_xx": 2,
+		"envoy_cluster_upstream_rq_total": 2, "envoy_cluster_upstream_rq_time_count": 9,
 	})
+	pods(rng.IntN(3), `envoy_listener_address="clients", pod="envoy-%d"`, map[string]int{"envoy_listener_downstream_cx_active": 9})
 	pods(rng.IntN(3), `model="tagger", pod="triton-%d"`, map[string]int{
 		"nv_inference_request_duration_us": 500_000_000, "nv_inference_queue_duration_us": 500_000_000, "nv_inference_request_success": 2,
 	})
@@ -229,7 +251,7 @@ func TestFormula(t *testing.T) {
 	}
 	series, eng := f.store(t), newEngine(t)
 	for _, release := range slices.Sorted(maps.Keys(loads)) {
-		l, mode := loads[release], modes[rng.IntN(len(modes))]
+		l, mode := loads[release], modes[rng.IntN(4)] // those that read the completed requests, of clients that wait
 		needed, ratio := neededAndRatio(t, eng, series, inMode(release, mode))
 		replicas := max(l.replicas, 1)
 		if want := l.inFlight / max(l.serving/replicas, 1); !near(needed, want) {

@@ -68,16 +68,40 @@ func (q Query) Equal(other Query) bool {
 	return same(q.expr, other.expr)
 }
 
-// same says whether two trees are one expression. The text alone does not tell:
-// trees of different nesting print alike, since the printer adds no parentheses.
-func same(a, b parser.Expr) bool { return a.String() == b.String() && nesting(a) == nesting(b) }
+// same says whether two trees are one expression, whatever parentheses they have.
+// The text alone does not tell: trees of different nesting print alike, since the
+// printer adds no parentheses.
+func same(a, b parser.Expr) bool { return nested(a) == nested(b) }
 
-// nesting gives the types of the nodes, each closed by the nil after its children.
-func nesting(e parser.Expr) string {
-	var types strings.Builder
-	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
-		fmt.Fprintf(&types, "%T ", n)
-		return nil
-	})
-	return types.String()
+// nested writes a tree with the kind of each node and brackets around its children.
+func nested(e parser.Expr) string {
+	var children []parser.Expr
+	kind := e.String()
+	switch e := e.(type) {
+	case *parser.ParenExpr:
+		return nested(e.Expr)
+	case *parser.BinaryExpr:
+		kind = fmt.Sprintf("%s %t", e.Op, e.ReturnBool)
+		if e.VectorMatching != nil {
+			kind += fmt.Sprintf(" %+v", *e.VectorMatching)
+		}
+		children = []parser.Expr{e.LHS, e.RHS}
+	case *parser.AggregateExpr:
+		kind = fmt.Sprintf("%s %t %v", e.Op, e.Without, e.Grouping)
+		children = []parser.Expr{e.Expr}
+		if e.Param != nil {
+			children = append(children, e.Param)
+		}
+	case *parser.UnaryExpr:
+		kind, children = e.Op.String(), []parser.Expr{e.Expr}
+	case *parser.Call:
+		kind, children = e.Func.Name, e.Args
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%T %s [", e, kind)
+	for _, child := range children {
+		text.WriteString(nested(child))
+	}
+	text.WriteString("]")
+	return text.String()
 }

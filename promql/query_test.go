@@ -97,7 +97,7 @@ func TestPrettyReadsBack(t *testing.T) {
 	var all []promql.Params
 	for _, mode := range modes {
 		plain := inMode("sonic", mode)
-		odd := mode
+		odd := plain
 		odd.Envoy, odd.Triton = selector, selector.With("say", "\"hi\"\n\\o/ {{ }}")
 		odd.RateInterval, odd.ExcludeModels = 90*time.Second+time.Millisecond, []string{`a"b`, "c\\d", "é}"}
 		all = append(all, plain, odd)

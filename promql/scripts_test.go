@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +86,8 @@ func lookUp(word string) (promql.Query, error) {
 	if !ok {
 		return promql.Query{}, fmt.Errorf("no such query")
 	}
-	p := promql.Params{RateInterval: time.Minute, Replicas: promql.Windowed, InFlight: promql.Completed}
+	p := promql.ForRelease("", "")
+	p.Envoy, p.Triton = promql.Selector{}, promql.Selector{}
 	if parts[2] == "" {
 		return query.Build(p)
 	}
@@ -104,6 +106,14 @@ func set(p *promql.Params, option string) (err error) {
 		p.Replicas = promql.Instant
 	case "larger":
 		p.InFlight = promql.Larger
+	case "active":
+		p.InFlight = promql.Active
+	case "measured":
+		p.ThinkTime, p.InFlight = promql.Measured, promql.Active
+	case "think":
+		p.ThinkTime, err = promql.ParseDuration(value)
+	case "utilization":
+		p.Utilization, err = strconv.ParseFloat(value, 64)
 	case "without":
 		p.ExcludeModels = append(p.ExcludeModels, value)
 	case "window":

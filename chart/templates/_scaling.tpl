@@ -37,13 +37,29 @@ namespace={{ .Release.Namespace | quote }},release={{ include "supersonic.names.
 {{- if or .Values.keda.enabled (and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled) }}true{{ end -}}
 {{- end -}}
 
+{{- /* none, given or measured. */ -}}
+{{- define "supersonic.scaling.thinkTime" -}}
+{{- if eq .Values.serverLoadThinkTime "measured" -}}
+measured
+{{- else if include "supersonic.scaling.milliseconds" .Values.serverLoadThinkTime | int64 -}}
+given
+{{- else -}}
+none
+{{- end -}}
+{{- end -}}
+
 {{- /* Parameters of the generated queries, as JSON. */ -}}
 {{- define "supersonic.scaling.params" -}}
+{{- $thinking := include "supersonic.scaling.thinkTime" . -}}
 {{- dict "envoySelector" (include "supersonic.scaling.matchers" (list . "envoy"))
   "tritonSelector" (include "supersonic.scaling.matchers" (list . "triton"))
   "rateInterval" .Values.serverLoadRateInterval
   "replicas" .Values.serverLoadReplicas
-  "inFlight" .Values.serverLoadInFlight
+  "inFlight" (ternary "active" .Values.serverLoadInFlight (eq $thinking "measured"))
+  "thinkTime" $thinking
+  "thinkSeconds" (divf (include "supersonic.scaling.milliseconds" .Values.serverLoadThinkTime | int64) 1000)
+  "utilization" .Values.serverLoadUtilization
+  "threshold" (include "supersonic.scaling.scalingThreshold" .)
   "excludeModels" (.Values.serverLoadExcludeModels | default list) | toJson -}}
 {{- end -}}
 

@@ -32,6 +32,9 @@ serverLoadRateInterval: must be longer than 0, got {{ .Values.serverLoadRateInte
 {{- else if lt $window (mul 2 (include "supersonic.scaling.milliseconds" $scrape)) }}
 serverLoadRateInterval: must be at least 2 scrape intervals of {{ $scrape }}, otherwise the queries have no answer, got {{ .Values.serverLoadRateInterval }}
 {{- end }}
+{{- if gt (include "supersonic.scaling.milliseconds" .Values.serverLoadThinkTime | int64) 86400000 }}
+serverLoadThinkTime: must be from 0s to 1d, got {{ .Values.serverLoadThinkTime }}
+{{- end }}
 {{- range $key := list "envoy" "triton" }}
 {{- include "supersonic.scaling.matcherFaults" (list $key (get $.Values.serverLoadSelector $key | default "")) }}
 {{- end }}
@@ -78,6 +81,14 @@ serverAdmissionThreshold: the gate refuses clients at the load at which the flee
 {{- end -}}
 
 {{- define "supersonic.scaling.builtInAdvice" -}}
+{{- if eq .Values.serverLoadThinkTime "measured" }}
+{{- if and .Values.envoy.enabled .Values.envoy.ingress.enabled }}
+serverLoadThinkTime: measured counts connections to Envoy, and an Ingress sends the requests of many clients over few of them, so that its clients are read as clients that only wait; set their think time, such as 1s
+{{- end }}
+{{- if or (not .Values.envoy.enabled) (include "supersonic.envoy.external" .) }}
+serverLoadThinkTime: measured reads the connections of the listener that has stat_prefix clients, which an Envoy configuration of your own must set
+{{- end }}
+{{- end }}
 {{- $window := include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64 -}}
 {{- $scrape := include "supersonic.prometheus.scrapeInterval" . -}}
 {{- if not $scrape }}

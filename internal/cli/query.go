@@ -26,6 +26,9 @@ type queryFlags struct {
 	envoy     string
 	triton    string
 	exclude   []string
+	thinkTime string
+	room      float64
+	threshold float64
 	pretty    bool
 	output    string
 }
@@ -52,7 +55,7 @@ because it is what KEDA and the gate use.`,
 	}
 	flags.add(cmd.PersistentFlags())
 	complete(cmd, "replicas", string(promql.Windowed), string(promql.Instant))
-	complete(cmd, "in-flight", string(promql.Completed), string(promql.Larger))
+	complete(cmd, "in-flight", string(promql.Completed), string(promql.Larger), string(promql.Active))
 	complete(cmd, "output", "text", "json")
 	for _, named := range promql.Queries() {
 		cmd.AddCommand(newNamedQueryCmd(named, &flags))
@@ -90,7 +93,10 @@ func (q *queryFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&q.release, "release", "supersonic", "name of the release")
 	f.StringVar(&q.interval, "rate-interval", "1m", "`WINDOW` of every rate and mean, at least 4 scrape intervals")
 	f.StringVar(&q.replicas, "replicas", string(promql.Windowed), "how replicas are counted: windowed or instant")
-	f.StringVar(&q.inFlight, "in-flight", string(promql.Completed), "how requests in flight are measured: completed or larger")
+	f.StringVar(&q.inFlight, "in-flight", string(promql.Completed), "how requests in flight are measured: completed, larger or active")
+	f.StringVar(&q.thinkTime, "think-time", "0s", "`TIME` between a client's requests: 0s, such as 1s, or measured")
+	f.Float64Var(&q.room, "utilization", promql.DefaultUtilization, "with a think time: utilization that replicas are planned for")
+	f.Float64Var(&q.threshold, "threshold", promql.DefaultScaling, "scaling threshold, which a think time is weighed against")
 	f.StringArrayVar(&q.exclude, "exclude-model", nil, "`MODEL` to leave out of serving: such as an ensemble (repeatable)")
 	f.StringVar(&q.envoy, "envoy-selector", "", "label `MATCHERS` of Envoy's series, instead of release and namespace")
 	f.StringVar(&q.triton, "triton-selector", "", "label `MATCHERS` of Triton's series, instead of release and namespace")
@@ -104,6 +110,9 @@ var flagKeys = [][2]string{
 	{"replicas", "serverLoadReplicas"},
 	{"in-flight", "serverLoadInFlight"},
 	{"exclude-model", "serverLoadExcludeModels"},
+	{"think-time", "serverLoadThinkTime"},
+	{"utilization", "serverLoadUtilization"},
+	{"threshold", "serverLoadThreshold"},
 	{"envoy-selector", "serverLoadSelector.envoy"},
 	{"triton-selector", "serverLoadSelector.triton"},
 }
@@ -145,6 +154,10 @@ var fieldFlags = map[string]string{
 	"replicas":      "--replicas",
 	"inFlight":      "--in-flight",
 	"excludeModels": "--exclude-model",
+	"thinkTime":     "--think-time",
+	"utilization":   "--utilization",
+	"threshold":     "--threshold",
+	"scaling":       "--threshold",
 }
 
 func (q *queryFlags) fromFlags() (values.Scaling, error) {
@@ -160,8 +173,16 @@ func (q *queryFlags) fromFlags() (values.Scaling, error) {
 	triton, err := promql.ParseSelector(q.triton)
 	errs.Add("--triton-selector", err)
 	p.RateInterval, p.Envoy, p.Triton = interval, envoy.Or(p.Envoy), triton.Or(p.Triton)
+	p.Utilization, p.Threshold = q.room, q.threshold
+	if q.thinkTime == "measured" {
+		p.ThinkTime, p.InFlight = promql.Measured, promql.Active
+	} else {
+		p.ThinkTime, err = promql.ParseDuration(q.thinkTime)
+		errs.Add("--think-time", err)
+	}
 	errs.AddOthers(p.Validate(), fieldFlags)
-	t := promql.Thresholds{Scaling: promql.DefaultScaling, Admission: promql.AdmissionFor(promql.DefaultScaling)}
+	t := promql.Thresholds{Scaling: q.threshold, Admission: promql.AdmissionFor(q.threshold)}
+	errs.AddOthers(t.Validate(), fieldFlags)
 	return values.Scaling{Params: p, Thresholds: t}, usage(errs.Err())
 }
 

@@ -20,62 +20,71 @@ type whole struct {
 // a line.
 var longName = "zz_" + strings.Repeat("_", 110)
 
-// compose writes a query with an action in the place of each stand-in and of each
-// part that has a define: a term stays on one line, and what is composed of terms
-// breaks at them.
-func compose(q promql.Query, parts []whole) (string, error) {
+// cutOut puts a hole in the place of each part of a query that has a define, from
+// the outside in.
+func cutOut(q promql.Query, parts []whole) parser.Expr {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(q.String())
 	if err != nil {
-		return "", err
+		panic(err) // a query has been parsed
 	}
-	cut := cutter{parts: parts}
-	expr = cut.expr(expr)
-	text := expr.String()
-	if cut.found {
-		// The first line may be indented deeper than the rest, which a YAML block
-		// would take for the block's own indentation.
-		text = strings.TrimSpace(parser.Prettify(expr))
-	}
-	return withActions(text)
+	return cut(expr, parts)
 }
 
-// A cutter takes the parts that have a define out of an expression, from the
-// outside in.
-type cutter struct {
-	parts []whole
-	found bool
-}
-
-func (c *cutter) expr(e parser.Expr) parser.Expr {
-	for _, part := range c.parts {
+func cut(e parser.Expr, parts []whole) parser.Expr {
+	for _, part := range parts {
 		if part.query.String() == e.String() {
-			c.found = true
-			return &parser.VectorSelector{Name: longName + strings.ReplaceAll(part.define, ".", ":")}
+			return &parser.VectorSelector{Name: part.hole()}
 		}
 	}
 	switch e := e.(type) {
 	case *parser.ParenExpr:
-		e.Expr = c.expr(e.Expr)
+		e.Expr = cut(e.Expr, parts)
 	case *parser.BinaryExpr:
-		e.LHS, e.RHS = c.expr(e.LHS), c.expr(e.RHS)
+		e.LHS, e.RHS = cut(e.LHS, parts), cut(e.RHS, parts)
 	case *parser.AggregateExpr:
-		e.Expr = c.expr(e.Expr)
+		e.Expr = cut(e.Expr, parts)
 	case *parser.Call:
 		for i := range e.Args {
-			e.Args[i] = c.expr(e.Args[i])
+			e.Args[i] = cut(e.Args[i], parts)
 		}
 	}
 	return e
 }
 
-var cutPart = regexp.MustCompile(longName + `([A-Za-z:]+)`)
+func (w whole) hole() string { return longName + strings.ReplaceAll(w.define, ".", ":") + ":" }
+
+// filled is the text of an expression with parts in the places of their holes.
+func filled(e parser.Expr, parts []whole) string {
+	text := e.String()
+	for _, part := range parts {
+		text = strings.ReplaceAll(text, part.hole(), part.query.String())
+	}
+	return text
+}
+
+// written is the expression with an action in the place of each stand-in and hole: a
+// term stays on one line, and what is composed of terms breaks at them.
+func written(e parser.Expr) (string, error) {
+	text := e.String()
+	if strings.Contains(text, longName) {
+		// The first line may be indented deeper than the rest, which a YAML block
+		// would take for the block's own indentation.
+		text = strings.TrimSpace(parser.Prettify(e))
+	}
+	return withActions(text)
+}
+
+var cutPart = regexp.MustCompile(longName + `([A-Za-z:]+):`)
 
 // holes are stand-ins that no text of a query holds by chance, and the template
 // action that takes the place of each.
 var holes = []struct{ standIn, action string }{
 	{`{` + hole + `="triton"}`, `{ {{- template "supersonic.promql.tritonMatchers" . -}} }`},
 	{`,` + hole + `="envoy"}`, `, {{- .envoySelector -}} }`},
-	{`[1h57m]`, `[{{ .rateInterval }}]`},
+	{`1h57m`, `{{ .rateInterval }}`},
+	{`15661`, `{{ .thinkSeconds }}`},
+	{`6151`, `{{ .threshold }}`},
+	{`0.8837`, `{{ .utilization }}`},
 }
 
 func withActions(text string) (string, error) {
@@ -86,10 +95,10 @@ func withActions(text string) (string, error) {
 		define := strings.ReplaceAll(cutPart.FindStringSubmatch(name)[1], ":", ".")
 		return fmt.Sprintf(`{{ template "supersonic.promql.%s" . }}`, define)
 	})
-	if strings.Contains(text, "zz_") || strings.Contains(text, "1h57m") {
+	if strings.Contains(text, "zz_") {
 		return "", fmt.Errorf("a stand-in is left in %s", text)
 	}
-	for series, action := range map[string]string{"envoy_cluster_": ".envoySelector", "nv_inference_": "tritonMatchers"} {
+	for series, action := range map[string]string{"envoy_": ".envoySelector", "nv_inference_": "tritonMatchers"} {
 		if strings.Contains(text, series) != strings.Contains(text, action) {
 			return "", fmt.Errorf("a stand-in was not found in %s", text)
 		}

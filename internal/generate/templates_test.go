@@ -86,9 +86,20 @@ func TestDefinesGiveTheLibrarysQueries(t *testing.T) {
 
 func compare(t *testing.T, run *template.Template, envoy, triton string, interval time.Duration, exclude []string) {
 	t.Helper()
-	p := promql.Params{Envoy: selector(t, envoy), Triton: selector(t, triton), RateInterval: interval, ExcludeModels: exclude}
+	p := promql.Params{
+		Envoy: selector(t, envoy), Triton: selector(t, triton), RateInterval: interval, ExcludeModels: exclude, Utilization: 0.75, Threshold: 1.5,
+	}
 	for _, p.Replicas = range []promql.Replicas{promql.Windowed, promql.Instant} {
-		for _, p.InFlight = range []promql.InFlight{promql.Completed, promql.Larger} {
+		for _, mode := range []struct {
+			inFlight promql.InFlight
+			think    time.Duration
+			name     string
+		}{
+			{promql.Completed, 0, "none"}, {promql.Larger, 0, "none"}, {promql.Active, 0, "none"},
+			{promql.Completed, 1500 * time.Millisecond, "given"}, {promql.Larger, time.Minute, "given"},
+			{promql.Active, 24 * time.Hour, "given"}, {promql.Active, promql.Measured, "measured"},
+		} {
+			p.InFlight, p.ThinkTime = mode.inFlight, mode.think
 			for name, q := range defines {
 				want, err := q.Build(p)
 				if err != nil {
@@ -98,6 +109,7 @@ func compare(t *testing.T, run *template.Template, envoy, triton string, interva
 					"envoySelector": envoy, "tritonSelector": triton, "excludeModels": exclude,
 					"rateInterval": model.Duration(interval).String(),
 					"replicas":     string(p.Replicas), "inFlight": string(p.InFlight),
+					"thinkTime": mode.name, "thinkSeconds": p.ThinkTime.Seconds(), "utilization": p.Utilization, "threshold": "1.5",
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -127,7 +139,7 @@ func TestUnknownMode(t *testing.T) {
 	} {
 		text, err := execute(run, "neededReplicas", map[string]any{
 			"envoySelector": "", "tritonSelector": "", "excludeModels": nil, "rateInterval": "1m",
-			"replicas": test.replicas, "inFlight": test.inFlight,
+			"replicas": test.replicas, "inFlight": test.inFlight, "thinkTime": "none",
 		})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("gives %q and the error %v, want %s", text, err, test.want)

@@ -32,8 +32,21 @@ func Read(vals map[string]any, release, namespace string) (Scaling, error) {
 	s.Params.Triton = r.selector("serverLoadSelector.triton", s.Params.Triton)
 	s.Thresholds.Scaling = r.number("serverLoadThreshold")
 	s.Thresholds.Admission = s.admission(&r)
+	s.Params.Threshold = s.Thresholds.Scaling
+	r.thinking(&s.Params)
 	r.check(s)
 	return s, r.errs.Err()
+}
+
+// thinking reads what belongs to clients that think between their requests.
+func (r *reader) thinking(p *promql.Params) {
+	const key = "serverLoadThinkTime"
+	p.Utilization = r.number("serverLoadUtilization")
+	if r.str(key) == "measured" {
+		p.ThinkTime, p.InFlight = promql.Measured, promql.Active
+		return
+	}
+	p.ThinkTime = r.duration(key)
 }
 
 // admission is the gate's threshold: the user's, or, in its place, one above the
@@ -68,6 +81,9 @@ var keys = map[string]string{
 	"replicas":      "serverLoadReplicas",
 	"inFlight":      "serverLoadInFlight",
 	"excludeModels": "serverLoadExcludeModels",
+	"thinkTime":     "serverLoadThinkTime",
+	"utilization":   "serverLoadUtilization",
+	"threshold":     "serverLoadThreshold",
 	"scaling":       "serverLoadThreshold",
 	"admission":     "serverAdmissionThreshold",
 }

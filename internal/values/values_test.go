@@ -20,6 +20,8 @@ func with(user map[string]any) map[string]any {
 		"serverLoadRateInterval":   "1m",
 		"serverLoadReplicas":       "windowed",
 		"serverLoadInFlight":       "completed",
+		"serverLoadThinkTime":      "0s",
+		"serverLoadUtilization":    0.9,
 		"serverLoadExcludeModels":  []any{},
 		"serverAdmissionThreshold": nil,
 		"serverLoadSelector":       map[string]any{"envoy": "", "triton": ""},
@@ -53,6 +55,12 @@ func TestReadGivesParams(t *testing.T) {
 		}},
 		{"instant", map[string]any{"serverLoadReplicas": "instant"}, func(p *promql.Params) {
 			p.Replicas = promql.Instant
+		}},
+		{"think-time", map[string]any{"serverLoadThinkTime": "1500ms", "serverLoadUtilization": 1}, func(p *promql.Params) {
+			p.ThinkTime, p.Utilization = 1500*time.Millisecond, 1
+		}},
+		{"think-time-measured", map[string]any{"serverLoadThinkTime": "measured", "serverLoadThreshold": 1.5}, func(p *promql.Params) {
+			p.ThinkTime, p.InFlight, p.Threshold = promql.Measured, promql.Active, 1.5
 		}},
 		{"larger", map[string]any{"serverLoadInFlight": "larger"}, func(p *promql.Params) {
 			p.InFlight = promql.Larger

@@ -132,6 +132,10 @@ func TestScalingOfOtherValues(t *testing.T) {
 		"name-override":       {"nameOverride": "other"},
 		"interval-in-seconds": {"serverLoadRateInterval": "90s"},
 		"instant-larger":      {"serverLoadReplicas": "instant", "serverLoadInFlight": "larger"},
+		"think-time":          {"serverLoadThinkTime": "1500ms", "serverLoadUtilization": 0.75, "serverLoadThreshold": 1.5},
+		"think-time-days":     {"serverLoadThinkTime": "1d", "serverLoadUtilization": 1, "serverLoadInFlight": "active"},
+		"think-time-none":     {"serverLoadThinkTime": "0ms", "serverLoadInFlight": "active"},
+		"think-time-measured": {"serverLoadThinkTime": "measured", "serverLoadThreshold": 2e6},
 		"excluded-models":     {"serverLoadExcludeModels": []any{"ensemble", `a"b\c`, "x|y.*"}},
 		"own-selectors": {"serverLoadSelector": map[string]any{
 			"envoy": ` { job="envoy", pod=~"a|b" } `, "triton": `job!="x",`,

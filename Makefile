@@ -19,7 +19,7 @@ lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
 goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/test/golden internal)))
 
 .DEFAULT_GOAL = help
-.PHONY: help build tools generate golden test test-unit test-race test-lab bench soak fuzz lint verify ci
+.PHONY: help build tools generate golden test test-unit test-race test-lab agree bench soak fuzz lint verify ci
 .PHONY: lab lab-build lab-down e2e e2e-all ab
 
 help: ## show this list
@@ -53,6 +53,10 @@ test-race:
 
 test-lab:
 	$(step) go -C scripts/lab tool -modfile=../tools.mod $(call gotestsum) ./...
+
+agree: ## compare internal/hpa with the code of Kubernetes and of KEDA at length, about half an hour
+	cd scripts/lab && go test ./upstream -v -histories 100000 -timeout 60m
+	cd scripts/keda && go test -mod=mod . -v -histories 2000 -timeout 60m
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m ./...

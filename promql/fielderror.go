@@ -8,8 +8,8 @@ import (
 
 // A FieldError is one invalid value: where it is, what it must be and what it is.
 type FieldError struct {
-	// Field is where the value is, in the words of whoever sets it: rateInterval,
-	// keda.minReplicaCount, --rate-interval. It is empty where no single field has it.
+	// Field is where the value is, as its user names it: rateInterval,
+	// keda.minReplicaCount, --rate-interval. It is empty if no single field is at fault.
 	Field string
 	// Err says what the value must be and what it is: "must be at least 1ms, got 0s".
 	Err error
@@ -22,7 +22,7 @@ func (e *FieldError) Error() string {
 	return e.Field + ": " + e.Err.Error()
 }
 
-// Unwrap gives what is wrong, without the field.
+// Unwrap returns the error without the field.
 func (e *FieldError) Unwrap() error { return e.Err }
 
 // FieldErrors are all invalid values of one input, in the order in which they
@@ -37,7 +37,7 @@ func (es FieldErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives the errors one by one.
+// Unwrap returns the individual errors.
 func (es FieldErrors) Unwrap() []error {
 	errs := make([]error, len(es))
 	for i, e := range es {
@@ -54,7 +54,7 @@ func (es FieldErrors) Err() error {
 	return es
 }
 
-// Has says whether one of the errors is of the field.
+// Has reports whether one of the errors belongs to the field.
 func (es FieldErrors) Has(field string) bool {
 	for _, e := range es {
 		if e.Field == field {
@@ -77,8 +77,8 @@ func (es *FieldErrors) Add(field string, err error) {
 }
 
 // AddOthers adds the [FieldErrors] in err, apart from those of fields that have
-// an error already: a value that can't be read is not judged. A field that is in
-// names gets its name there.
+// an error already, because a value that cannot be read is not checked further. A
+// field in names is renamed accordingly.
 func (es *FieldErrors) AddOthers(err error, names map[string]string) {
 	var others FieldErrors
 	errors.As(err, &others)

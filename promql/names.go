@@ -5,8 +5,8 @@ const (
 	// requestTimeSum is a counter of milliseconds from the arrival of a whole
 	// request to the end of its response.
 	requestTimeSum = "envoy_cluster_upstream_rq_time_sum"
-	// requestTime is the same as a native histogram, which Prometheus stores in
-	// place of the classic one where it is told to convert them.
+	// requestTime is the same as a native histogram, which Prometheus stores
+	// instead of the classic one if it is configured to convert them.
 	requestTime = "envoy_cluster_upstream_rq_time"
 	// responses is a counter of responses by the class of their status. A response
 	// of Triton has class 2, with any gRPC status; what Envoy answers itself in its
@@ -17,10 +17,10 @@ const (
 	// requests is a counter of requests that were sent to Triton, or wait to be.
 	// It stands still while Envoy answers itself, and exists from Envoy's start.
 	requests = "envoy_cluster_upstream_rq_total"
-	// requestsActive is a gauge of requests that wait for the end of a response.
+	// requestsActive is a gauge of requests whose response has not ended.
 	requestsActive = "envoy_cluster_upstream_rq_active"
 	// membershipHealthy is a gauge of endpoints that Envoy routes to. It exists
-	// from Envoy's start, at 0 as well.
+	// from Envoy's start, even at 0.
 	membershipHealthy = "envoy_cluster_membership_healthy"
 	// noneHealthy is a counter of calls that found no endpoint. It exists from
 	// Envoy's start.
@@ -36,7 +36,7 @@ const (
 	// successful requests only; the first contains the second.
 	requestDuration = "nv_inference_request_duration_us"
 	queueDuration   = "nv_inference_queue_duration_us"
-	// successes is a counter of the requests that the durations are of.
+	// successes is a counter of the requests that the durations belong to.
 	successes = "nv_inference_request_success"
 	// executions is a counter of batches.
 	executions = "nv_inference_exec_count"

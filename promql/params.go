@@ -32,8 +32,8 @@ const (
 type InFlight string
 
 const (
-	// Completed is the time of requests that ended: exact in the mean, and late
-	// by the duration of a request.
+	// Completed uses the time of completed requests: exact on average, and late by
+	// the duration of a request.
 	Completed InFlight = "completed"
 	// Larger is the larger of Completed and the mean of the gauge of active
 	// requests, which sees long and stalled requests while they run.
@@ -67,7 +67,7 @@ type Params struct {
 	Threshold   float64 // scaling threshold that the answer is divided by
 }
 
-// ForRelease gives the defaults of the chart for one release in one namespace.
+// ForRelease returns the chart's defaults for one release in one namespace.
 func ForRelease(release, namespace string) Params {
 	s := Selector{}.With(releaseLabel, release).With(namespaceLabel, namespace)
 	return Params{
@@ -133,14 +133,14 @@ func (p Params) validateThinking(errs *FieldErrors) {
 }
 
 // MinRateInterval is the shortest rate interval that gives an answer at all for
-// a Prometheus that scrapes once in scrape: two scrapes.
+// the given scrape interval: two scrapes.
 func MinRateInterval(scrape time.Duration) time.Duration { return 2 * scrape }
 
-// GoodRateInterval is the shortest rate interval whose answer is steady for a
-// Prometheus that scrapes once in scrape: four scrapes.
+// GoodRateInterval is the shortest rate interval whose answer is steady for the
+// given scrape interval: four scrapes.
 func GoodRateInterval(scrape time.Duration) time.Duration { return 4 * scrape }
 
-// ParseDuration reads a duration as Prometheus writes it: 30s, 1m30s, 500ms.
+// ParseDuration parses a duration in Prometheus' format: 30s, 1m30s, 500ms.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := model.ParseDuration(text)
 	if err != nil {
@@ -153,20 +153,20 @@ func ParseDuration(text string) (time.Duration, error) {
 // written with three decimals.
 const MinThreshold = 0.001
 
-// Thresholds are what the two answers are compared with; unit: occupancy of a
-// replica, that is, the time a request takes over the time it is served.
+// Thresholds are what the two answers are compared with. Unit: occupancy ratio,
+// that is, the time a request takes divided by its service time.
 type Thresholds struct {
 	Scaling   float64 // what KEDA holds for each replica
-	Admission float64 // above it Envoy turns new clients away
+	Admission float64 // above it Envoy's gate refuses new clients
 }
 
-// DefaultScaling is the occupancy that the fleet is held at: requests take
-// twice the time that they are served.
+// DefaultScaling is the occupancy at which the fleet is kept: requests take up
+// to twice their service time.
 const DefaultScaling = 2
 
 // AdmissionFor is the admission threshold that goes with a scaling threshold,
-// above it so that no client is turned away while the fleet is where it should
-// be: the larger of 3 and 1.5 times the scaling threshold.
+// above it so that no client is refused in normal operation: the larger of 3 and
+// 1.5 times the scaling threshold.
 func AdmissionFor(scaling float64) float64 { return max(3, 1.5*scaling) }
 
 // Validate reports every invalid field, as [FieldErrors].

@@ -8,15 +8,16 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// A Query is an expression that Prometheus' parser has read and typed: an
-// instant vector. The zero Query is none.
+// A Query is an expression that the Prometheus parser has parsed and
+// type-checked: an instant vector. The zero Query is no query.
 type Query struct {
 	expr parser.Expr
 	text string
 }
 
-// Parse reads a user's own metric and keeps its text as it is. It refuses what
-// does not parse, with the parser's position, and what is not an instant vector.
+// Parse parses a custom metric and keeps its text verbatim. It returns an error
+// for what does not parse, with the parser's position, and for what is not an
+// instant vector.
 func Parse(text string) (Query, error) {
 	expr, err := parse(text)
 	if err != nil {
@@ -28,8 +29,8 @@ func Parse(text string) (Query, error) {
 	return Query{expr: expr, text: text}, nil
 }
 
-// compile prints the built tree, parses the print, and compares the two, since
-// the printer drops what the parser would not read back, parentheses first.
+// compile prints the built tree, parses the result, and compares both trees,
+// because printing can change the meaning, for example by omitting parentheses.
 func compile(p Params, built parser.Expr) (Query, error) {
 	if err := p.Validate(); err != nil {
 		return Query{}, err
@@ -60,7 +61,7 @@ func (q Query) Pretty() string {
 	return parser.Prettify(q.expr)
 }
 
-// Equal says whether both are the same expression, however they are written.
+// Equal reports whether both are the same expression, however they are written.
 func (q Query) Equal(other Query) bool {
 	if q.expr == nil || other.expr == nil {
 		return q.expr == other.expr

@@ -11,18 +11,18 @@ import (
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 )
 
-// A Selector says which series a query reads, by label matchers. The zero
-// Selector reads all.
+// A Selector restricts the series that a query reads, by label matchers. The zero
+// Selector selects all series.
 type Selector struct{ matchers []*labels.Matcher }
 
 // standIn opens a selector that is valid whatever matchers follow; one that
 // matches the empty string alone would not be.
 const standIn = `{x="x",`
 
-// ParseSelector reads label matchers in PromQL's own form, with or without
-// braces: `release="sonic",namespace="cms"`. It refuses the name of a metric and
-// a matcher on the Envoy cluster, which the queries set. An empty text gives the
-// zero Selector. An error has the parser's position in text, line:column.
+// ParseSelector parses label matchers in PromQL syntax, with or without braces:
+// `release="sonic",namespace="cms"`. The name of a metric, and a matcher on the
+// Envoy cluster, are errors, because the queries set them. An empty string gives
+// the zero Selector. An error has the parser's position in text, line:column.
 func ParseSelector(text string) (Selector, error) {
 	inner, braced := strings.CutPrefix(strings.TrimSpace(text), "{")
 	query := standIn + inner
@@ -55,7 +55,7 @@ func moved(err error, text string, by int) error {
 	return &first
 }
 
-// own refuses what the queries set.
+// own returns an error for matchers that the queries set.
 func own(matchers []*labels.Matcher) (Selector, error) {
 	var errs []error
 	for _, m := range matchers {
@@ -80,8 +80,7 @@ func (s Selector) Or(other Selector) Selector {
 	return s
 }
 
-// With is a Selector that asks in addition for the label's exact value. It is a
-// copy; s stays as it is.
+// With returns a copy of s that also requires the label's exact value.
 func (s Selector) With(label, value string) Selector {
 	return s.with(labels.MatchEqual, label, value)
 }
@@ -92,11 +91,11 @@ func (s Selector) with(t labels.MatchType, label, value string) Selector {
 	return Selector{append(slices.Clip(slices.Clone(s.matchers)), m)}
 }
 
-// String gives the matchers as PromQL, without braces, sorted.
+// String returns the matchers as PromQL, sorted and without braces.
 func (s Selector) String() string {
 	text := (&parser.VectorSelector{LabelMatchers: s.matchers}).String()
 	return strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
 }
 
-// Equal says whether both have the same matchers, in any order.
+// Equal reports whether both have the same matchers, in any order.
 func (s Selector) Equal(other Selector) bool { return s.String() == other.String() }

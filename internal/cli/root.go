@@ -19,10 +19,10 @@ const (
 	exitUsage = 2 // the command line itself is wrong
 )
 
-// Run runs the command with the arguments after its name, and gives its exit
-// code. Results go to stdout, what is wrong goes to stderr.
+// Run runs the command with the arguments after its name, and returns its exit
+// code. Results go to stdout, errors to stderr.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// Helm's packages log what they put up with; what matters of it the schema refuses, in better words.
+	// Helm's packages log what they tolerate; the schema rejects what matters, with a better message.
 	log.SetOutput(io.Discard)
 	root := newRootCmd()
 	root.SetArgs(args)

@@ -10,7 +10,7 @@ import (
 
 const adviceName = "supersonic.advice"
 
-// Check gives what the chart's schema and the chart's own checks refuse, as
+// Check returns the errors of the chart's schema and of the chart's own checks, as
 // [promql.FieldErrors], without rendering the chart.
 func Check(c *Loaded, vals map[string]any, o Options) error {
 	found, invalid, err := checks(c, vals, o, "supersonic.faults")
@@ -20,8 +20,8 @@ func Check(c *Loaded, vals map[string]any, o Options) error {
 	return append(invalid, found...).Err()
 }
 
-// Advice is what the chart has to say about values that render, and that may
-// not be meant. It has the form of errors. Values that the schema refuses get none.
+// Advice returns the chart's warnings: values that render but may not be what the
+// user meant. They have the form of errors. Values that the schema rejects get none.
 func Advice(c *Loaded, vals map[string]any, o Options) (promql.FieldErrors, error) {
 	found, _, err := checks(c, vals, o, adviceName)
 	return found, err
@@ -84,7 +84,7 @@ func without(vals map[string]any, invalid promql.FieldErrors) map[string]any {
 }
 
 // about says whether an error names an invalid key, which the chart saw with its
-// own value in place of the user's.
+// own value instead of the user's.
 func about(e *promql.FieldError, invalid promql.FieldErrors) bool {
 	for _, i := range invalid {
 		key, _, _ := strings.Cut(i.Field, "[")

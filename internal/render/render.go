@@ -19,7 +19,7 @@ import (
 // Helm as a library would say 1.20.
 const DefaultKubeVersion = "1.34"
 
-// Options are what a render depends on beside chart and values.
+// Options are what a render depends on, besides chart and values.
 type Options struct {
 	Release     string   // name of the release; at most 53 characters, as Helm accepts it
 	Namespace   string   // namespace of the release
@@ -61,14 +61,14 @@ func files(c *Loaded, vals map[string]any, o Options) (map[string]string, error)
 	return nil, err
 }
 
-// Values lays vals over the chart's own values. A null takes a key away.
+// Values merges vals over the chart's own values. A null removes a key.
 func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
 	return chartutil.CoalesceValues(c.Chart, vals)
 }
 
-// Define gives the text of one named define of the chart, such as
-// supersonic.advice. Nothing else is rendered, and values that contradict each
-// other do not stop it.
+// Define returns the output of one named define of the chart, such as
+// supersonic.advice. Nothing else is rendered, and contradictory values do not
+// stop it.
 func Define(c *Loaded, vals map[string]any, o Options, name string) (string, error) {
 	partials := *c.Chart
 	partials.Templates = []*helmchart.File{asking(name)}
@@ -91,14 +91,14 @@ func asking(name string) *helmchart.File {
 	return &helmchart.File{Name: askedFile, Data: fmt.Appendf(nil, "{{ include %q . }}", name)}
 }
 
-// renderAll gives the text of each template by its full path, without the empty ones.
+// renderAll returns the output of each template by its full path, without empty ones.
 func renderAll(c *Loaded, vals map[string]any, o Options) (map[string]string, error) {
 	top, err := topValues(c, vals, o)
 	if err != nil {
 		return nil, err
 	}
-	// The schema takes as long as many a render, so both run at once. Templates may
-	// write into their values.
+	// The schema check takes about as long as a render, so both run at once. Templates
+	// may modify their values.
 	invalid := make(chan error, 1)
 	own := clone(top["Values"].(chartutil.Values).AsMap())
 	go func() { invalid <- c.check(own.(map[string]any)) }()
@@ -150,7 +150,7 @@ func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, err
 	return chartutil.ToRenderValuesWithSchemaValidation(c.Chart, vals, release, caps, ours)
 }
 
-// Validate gives the options that Helm, Kubernetes or the chart refuse, as
+// Validate returns the options that Helm, Kubernetes or the chart rejects, as
 // [promql.FieldErrors].
 func (o Options) Validate(c *Loaded) error {
 	_, errs := o.capabilities(c)

@@ -1,6 +1,6 @@
-// Package values reads what the two queries and their thresholds depend on from
-// a chart's values, as chart/templates/_scaling.tpl does. The two are read side
-// by side and changed together.
+// Package values reads the parameters of the two queries and their thresholds from
+// a chart's values, as chart/templates/_scaling.tpl does. Both must be changed
+// together.
 package values
 
 import "github.com/fastmachinelearning/supersonic/promql"
@@ -49,9 +49,9 @@ func (r *reader) thinking(p *promql.Params) {
 	p.ThinkTime = r.duration(key)
 }
 
-// admission is the gate's threshold: the user's, or, in its place, one above the
-// scaling threshold for the built-in query and the same for a user's own, of
-// which nothing is known.
+// admission is the gate's threshold: the user's or, by default, one above the
+// scaling threshold with the built-in query, and the scaling threshold itself with
+// a custom metric, whose scale is unknown.
 func (s Scaling) admission(r *reader) float64 {
 	const key = "serverAdmissionThreshold"
 	switch {
@@ -63,11 +63,11 @@ func (s Scaling) admission(r *reader) float64 {
 	return promql.AdmissionFor(s.Thresholds.Scaling)
 }
 
-// Custom says whether the metric is the user's own.
+// Custom reports whether the metric is a custom one.
 func (s Scaling) Custom() bool { return s.Metric.String() != "" }
 
-// Query builds a query of the catalogue. A user's own metric takes the place of
-// those that are compared with a threshold.
+// Query builds a query of the catalogue. A custom metric replaces those that are
+// compared with a threshold.
 func (s Scaling) Query(q promql.Named) (promql.Query, error) {
 	if s.Custom() && q.Threshold != nil {
 		return s.Metric, nil

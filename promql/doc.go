@@ -32,6 +32,7 @@
 // empty if the load is unknown, which is not the same as zero:
 //
 //   - Envoy's membership_healthy has no current sample;
+//   - Envoy has been scraped for less than a window (needed replicas and ratio);
 //   - Triton answered requests in the window, and Envoy's request time is missing;
 //   - Triton counted requests in the window, and their durations are missing.
 //

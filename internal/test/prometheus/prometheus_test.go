@@ -30,6 +30,7 @@ func pods(t *testing.T) []map[string]string {
 		inFlight := time.Since(begun).Milliseconds() * 9
 		fmt.Fprintf(w, "envoy_cluster_membership_healthy%s 2\nenvoy_cluster_upstream_rq_time_sum%s %d\n", of, of, inFlight)
 		fmt.Fprintf(w, "envoy_cluster_upstream_rq_total%s %d\nenvoy_cluster_upstream_cx_none_healthy%s 0\n", of, inFlight/100, of)
+		fmt.Fprintf(w, "envoy_cluster_upstream_rq_active%s 9\nenvoy_listener_downstream_cx_active{envoy_listener_address=\"clients\"} 40\n", of)
 	})
 	stub := httptest.NewServer(mux)
 	t.Cleanup(stub.Close)
@@ -180,7 +181,7 @@ func TestRecordEqualsQuery(t *testing.T) {
 		})
 		compared++
 	}
-	if compared < 7 {
+	if compared < 10 {
 		t.Errorf("%d records are compared, want at least the terms and both queries", compared)
 	}
 }

@@ -98,6 +98,9 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
               {{- range $rule := $provider.claims }}
               - or_ids:
                   ids:
+                  {{- with get $rule "methods" }}
+                  - not_id: {or_ids: {ids: [{{ range $i, $path := . }}{{ if $i }}, {{ end }}{{ include "supersonic.envoy.caller" $path }}{{ end }}]}}
+                  {{- end }}
                   {{- range $rule.values }}
                   {{- $exact := dict "string_match" (dict "exact" .) }}
                   - {{ include "supersonic.envoy.claim" (list $provider.name $rule.path $exact) }}
@@ -105,6 +108,11 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
                   {{- end }}
               {{- end }}
         {{- end }}
+{{- end -}}
+
+{{- /* A principal: who calls a method; a path that ends in / stands for all below it. */ -}}
+{{- define "supersonic.envoy.caller" -}}
+{{- dict "url_path" (dict "path" (dict (hasSuffix "/" . | ternary "prefix" "exact") .)) | toJson -}}
 {{- end -}}
 
 {{- /* A principal: the claim at a path matches. Takes a list: provider, path, Envoy's value matcher. */ -}}

@@ -3,6 +3,7 @@
 {{- include "supersonic.envoy.portFaults" . }}
 {{- include "supersonic.envoy.serviceFaults" .Values.envoy.service }}
 {{- include "supersonic.envoy.trafficFaults" . }}
+{{- include "supersonic.envoy.pathFaults" . }}
 {{- include "supersonic.envoy.drainFaults" . }}
 {{- include "supersonic.envoy.authFaults" . }}
 {{- include "supersonic.envoy.configFaults" . }}
@@ -103,6 +104,35 @@ envoy.streamIdleTimeout: must be above envoy.hold.maxSeconds ({{ $envoy.hold.max
 {{- end }}
 {{- if and $envoy.ingress.enabled (not $envoy.ingress.hostName) }}
 envoy.ingress.hostName: must be a host, or "*" for every host, got ""
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.envoy.pathFaults" -}}
+{{- $other := .Values.envoy.paths.other | default list -}}
+{{- $work := .Values.envoy.paths.work | default list -}}
+{{- $service := include "supersonic.envoy.inferenceService" . -}}
+{{- $health := include "supersonic.envoy.healthMethods" . | fromJsonArray -}}
+{{- range $key, $paths := dict "other" $other "work" $work }}
+{{- range $paths }}
+{{- if eq . $service }}
+envoy.paths.{{ $key }}: must name single methods of Triton's inference service, because some of them control the server, got {{ quote . }}
+{{- else if has . $health }}
+envoy.paths.{{ $key }}: must not contain health methods, which reach Triton anyway, got {{ quote . }}
+{{- else if and (eq $key "work") (has . $other) }}
+envoy.paths.work: must not contain what is in envoy.paths.other, got {{ quote . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if include "supersonic.gate.enabled" . }}
+{{- range $method := .Values.envoy.rate_limiter.prometheus_based.methods }}
+{{- $reached := and (hasPrefix $service $method) (not (has $method (include "supersonic.envoy.controlMethods" $ | fromJsonArray))) }}
+{{- range concat $health $work $other }}
+{{- if or (eq . $method) (and (hasSuffix "/" .) (hasPrefix . $method)) }}{{ $reached = true }}{{ end }}
+{{- end }}
+{{- if and (not $reached) (not (include "supersonic.envoy.external" $)) }}
+envoy.rate_limiter.prometheus_based.methods: must reach Triton: add it to envoy.paths.work, got {{ quote $method }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -51,6 +51,12 @@ use_remote_address: true
 # Envoy trusts x-envoy- headers from internal addresses, by default those of every cluster; no client has this address.
 internal_address_config: {cidr_ranges: [{address_prefix: 255.255.255.255, prefix_len: 32}]}
 normalize_path: true
+# Clients do not decide which calls are traced; Envoy and Triton do, by their sampling rates.
+early_header_mutation_extensions:
+- name: envoy.http.early_header_mutation.header_mutation
+  typed_config:
+    "@type": type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation
+    mutations: [{remove: x-client-trace-id}, {remove: traceparent}, {remove: tracestate}]
 stream_idle_timeout: {{ $envoy.streamIdleTimeout }}
 request_headers_timeout: 10s
 drain_timeout: {{ int64 $envoy.drain.timeSeconds }}s
@@ -88,56 +94,6 @@ http_filters:
 {{ include "supersonic.gate.filter" (include "supersonic.gate.settings" . | fromJson) }}
 {{- end }}
 {{ include "supersonic.envoy.router" . }}
-{{- end -}}
-
-{{- /* Health methods; they do not count as load and need no token. */ -}}
-{{- define "supersonic.envoy.healthMethods" -}}
-{{- list
-  "/grpc.health.v1.Health/Check"
-  "/inference.GRPCInferenceService/ServerLive"
-  "/inference.GRPCInferenceService/ServerReady" | toJson -}}
-{{- end -}}
-
-{{- /*
-A call is retried only if the replica has not started it: the connection failed, or
-the stream was refused.
-*/ -}}
-{{- define "supersonic.envoy.retryPolicy" -}}
-retry_on: connect-failure,refused-stream,reset-before-request
-num_retries: 3
-retry_back_off: {base_interval: 0.025s, max_interval: 0.250s}
-host_selection_retry_max_attempts: 5
-retry_host_predicate:
-- name: envoy.retry_host_predicates.previous_hosts
-  typed_config: {"@type": type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate}
-{{- end -}}
-
-{{- define "supersonic.envoy.routes" -}}
-{{- $hash := .Values.envoy.hashPolicy -}}
-name: local_route_grpc
-virtual_hosts:
-- name: backend_grpc
-  domains: ["*"]
-  retry_policy:
-    {{- include "supersonic.envoy.retryPolicy" . | nindent 4 }}
-  routes:
-  {{- range include "supersonic.envoy.healthMethods" . | fromJsonArray }}
-  - match: {path: {{ . }}}
-    route: {cluster: triton_grpc_health, timeout: 15s}
-  {{- end }}
-  - match: {prefix: /}
-    route:
-      cluster: triton_grpc_service
-      timeout: {{ .Values.envoy.grpc_route_timeout }}
-      {{- if or $hash.header $hash.sourceIp }}
-      hash_policy:
-      {{- with $hash.header }}
-      - {header: {header_name: {{ toJson . }}}, terminal: true}
-      {{- end }}
-      {{- if $hash.sourceIp }}
-      - {connection_properties: {source_ip: true}}
-      {{- end }}
-      {{- end }}
 {{- end -}}
 
 {{- define "supersonic.envoy.tracing" -}}

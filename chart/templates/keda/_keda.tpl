@@ -87,7 +87,7 @@ false
 {{- $metadata := dict
   "query" (include "supersonic.scaling.wakeUp" .)
   "threshold" "1000000"
-  "activationThreshold" "0"
+  "activationThreshold" (toJson .Values.keda.wakeUp.activationThreshold)
   "ignoreNullValues" "false" -}}
 {{- include "supersonic.keda.trigger" (dict "root" . "name" "wake-up" "metricType" "AverageValue" "metadata" $metadata) -}}
 {{- end -}}

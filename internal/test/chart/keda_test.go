@@ -126,6 +126,15 @@ func TestWakeUpTrigger(t *testing.T) {
 	}
 }
 
+func TestWakeUpActivationThreshold(t *testing.T) {
+	triggers := kedaWith(t, "minReplicaCount: 0, wakeUp: {activationThreshold: 0.1}", "").Spec.Triggers
+	for i, want := range []string{"0", "0.1"} {
+		if got := triggers[i].Metadata["activationThreshold"]; got != want {
+			t.Errorf("trigger %d: activationThreshold is %q, want %q", i, got, want)
+		}
+	}
+}
+
 // A metric of the user's own is used as it is.
 func TestOwnMetricVerbatim(t *testing.T) {
 	const metric = "sum(load{path=~\"a\\\\.b\", text='{{ .Release.Name }}'}) # ünïcode: \"x\"\n"

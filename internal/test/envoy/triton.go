@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -36,6 +37,7 @@ type Triton struct {
 
 	mu     sync.Mutex
 	calls  map[string]int
+	header map[string]metadata.MD // of the last call, by method
 	delay  time.Duration
 	delays map[string]time.Duration // by method, in place of delay
 	open   chan struct{}            // closed by Release
@@ -54,8 +56,8 @@ func StartTriton(t testing.TB) *Triton {
 func StartTritonAt(t testing.TB, addr string) *Triton {
 	t.Helper()
 	s := &Triton{
-		Addr: addr, calls: map[string]int{}, delays: map[string]time.Duration{}, open: make(chan struct{}),
-		state: healthpb.HealthCheckResponse_SERVING,
+		Addr: addr, calls: map[string]int{}, header: map[string]metadata.MD{}, delays: map[string]time.Duration{},
+		open: make(chan struct{}), state: healthpb.HealthCheckResponse_SERVING,
 	}
 	s.Up(t)
 	t.Cleanup(s.Down)
@@ -95,6 +97,13 @@ func (s *Triton) Calls(method string) int {
 	return s.calls[method]
 }
 
+// Header is what came with the last call of a method; nil if none came.
+func (s *Triton) Header(method string) metadata.MD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.header[method]
+}
+
 // Down closes the port and every connection.
 func (s *Triton) Down() { s.server.Stop() }
 
@@ -116,10 +125,16 @@ func (s *Triton) Up(t testing.TB) {
 func (s *Triton) countHealthCheck(
 	ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler,
 ) (any, error) {
-	s.mu.Lock()
-	s.calls[HealthCheck]++
-	s.mu.Unlock()
+	s.came(ctx, HealthCheck)
 	return next(ctx, request)
+}
+
+func (s *Triton) came(ctx context.Context, method string) {
+	header, _ := metadata.FromIncomingContext(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[method]++
+	s.header[method] = header
 }
 
 func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
@@ -128,8 +143,8 @@ func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(&request); err != nil && err != io.EOF {
 		return err
 	}
+	s.came(stream.Context(), method)
 	s.mu.Lock()
-	s.calls[method]++
 	delay, own := s.delays[method]
 	if !own {
 		delay = s.delay

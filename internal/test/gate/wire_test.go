@@ -64,13 +64,18 @@ func TestRefusalOnTheWire(t *testing.T) {
 	}
 }
 
-func TestRefusalOfOtherProtocols(t *testing.T) {
+// A request that is not gRPC is answered before the gate, which does not count it.
+func TestOtherProtocols(t *testing.T) {
 	g := refusing(t)
+	before := g.Outcomes(t)["refused"]
 	for _, contentType := range []string{"application/grpc-web+proto", "application/json", "text/plain"} {
 		r, body := post(t, g, envoy.RepositoryIndex, map[string]string{"content-type": contentType})
-		if r.StatusCode != 429 || body != "server load 5 is above 3, try again later\n" {
-			t.Errorf("%s: status %d, body %q; want 429", contentType, r.StatusCode, body)
+		if r.StatusCode != 404 {
+			t.Errorf("%s: status %d, body %q; want 404", contentType, r.StatusCode, body)
 		}
+	}
+	if n := g.Outcomes(t)["refused"]; n != before {
+		t.Errorf("%v refusals, want the %v of before", n, before)
 	}
 }
 
@@ -98,7 +103,7 @@ func TestInternalPathsAreNotForClients(t *testing.T) {
 	for _, path := range []string{"/load", "/probe", "/stop"} {
 		r, body := post(t, g, path, map[string]string{"content-type": "application/grpc", "te": "trailers"})
 		if r.Header.Get("grpc-status") != "12" && r.Trailer.Get("grpc-status") != "12" {
-			t.Errorf("%s: %v %v %q, want Triton's own UNIMPLEMENTED", path, r.Header, r.Trailer, body)
+			t.Errorf("%s: %v %v %q, want UNIMPLEMENTED", path, r.Header, r.Trailer, body)
 		}
 	}
 	if queries := len(g.Prometheus.Queries()); queries != 0 {

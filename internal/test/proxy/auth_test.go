@@ -151,6 +151,84 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// Envoy removes the token from every call, also from those that need none.
+func TestTokensDoNotReachTriton(t *testing.T) {
+	ca := envoy.NewAuthority(t)
+	one := newIssuer(t, ca, "keys.example.org")
+	p := start(t, envoy.ProxyOptions{
+		Values: twoProviders, Endpoints: map[string]string{"auth_cluster_one": one.addr},
+		Secrets: map[string]string{"jwks-one/ca.crt": ca.PEM, "jwks-two/ca.crt": ca.PEM},
+	})
+	good := "Bearer " + one.token(t, "https://one.example.org", nil)
+	open := start(t, envoy.ProxyOptions{})
+	for _, c := range []struct {
+		name, token string
+		p           *proxy
+	}{
+		{"good", good, p},
+		{"expired", "Bearer " + one.token(t, "https://one.example.org", jwt.MapClaims{"exp": time.Now().Add(-time.Hour).Unix()}), p},
+		{"basic", "Basic bWU6c2VjcmV0", p},
+		{"without-authentication", good, open},
+	} {
+		c.p.infer(t, codes.OK)
+		for _, method := range []string{envoy.HealthCheck, envoy.ServerLive, envoy.ServerReady, envoy.ModelInfer} {
+			r := c.p.Client.Call(t.Context(), method, nil, "authorization", c.token, "a", "b")
+			if method == envoy.ModelInfer && r.Code != codes.OK {
+				continue
+			}
+			got := c.p.Triton.Header(method)
+			if r.Code != codes.OK || len(got.Get("a")) != 1 || len(got.Get("authorization")) > 0 {
+				t.Errorf("%s, %s: %v, Triton got %v", c.name, method, r.Code, got)
+			}
+		}
+	}
+}
+
+// A rule with methods applies to calls of these methods only.
+func TestClaimRulesByMethod(t *testing.T) {
+	ca := envoy.NewAuthority(t)
+	one := newIssuer(t, ca, "keys.example.org")
+	p := start(t, envoy.ProxyOptions{
+		Values: `
+envoy:
+  paths: {other: [/inference.GRPCInferenceService/RepositoryModelLoad, /a.Admin/]}
+  auth:
+    enabled: true
+    providers:
+    - name: one
+      issuer: https://one.example.org
+      jwksUri: https://keys.example.org/keys
+      ca: {secretName: authority}
+      claims:
+      - {path: [groups], values: [users, operators]}
+      - {path: [groups], values: [operators], methods: [/inference.GRPCInferenceService/RepositoryModelLoad, /a.Admin/]}
+`,
+		Endpoints: map[string]string{"auth_cluster_one": one.addr}, Secrets: map[string]string{"jwks-one/ca.crt": ca.PEM},
+	})
+	const load = inference + "RepositoryModelLoad"
+	for _, c := range []struct {
+		group, path string
+		reaches     bool
+	}{
+		{"users", envoy.ModelInfer, true},
+		{"users", load, false},
+		{"users", load + "?a", false},
+		{"users", "/a.Admin/Any", false},
+		{"nobody", envoy.ModelInfer, false},
+		{"nobody", load, false},
+		{"operators", load, true},
+		{"operators", "/a.Admin/Any", true},
+		{"operators", envoy.ModelInfer, true},
+	} {
+		token := one.token(t, "https://one.example.org", jwt.MapClaims{"groups": []string{c.group}})
+		before := p.Triton.Calls(c.path)
+		r := p.Client.Call(t.Context(), c.path, nil, "authorization", "Bearer "+token)
+		if reached := p.Triton.Calls(c.path) > before; reached != c.reaches || !c.reaches && r.Code != codes.PermissionDenied {
+			t.Errorf("%s for %s: %v %s, reached Triton: %v", c.path, c.group, r.Code, r.Message, reached)
+		}
+	}
+}
+
 // Whoever can stand between Envoy and the keys must not be able to put in keys of their own.
 func TestKeyHostVerified(t *testing.T) {
 	ca, other := envoy.NewAuthority(t), envoy.NewAuthority(t)

@@ -150,7 +150,8 @@ func scaling(r *run, p *part) {
 	}
 	threshold, isNumber := lookUp(p.vals, split("serverLoadThreshold")).(float64)
 	if metric == "" && isNumber && threshold >= milliseconds {
-		p.take("serverLoadThreshold", fmt.Sprintf("it was %v ms of queue latency; the threshold of the built-in metric is a ratio, 2 by default", threshold))
+		p.take("serverLoadThreshold",
+			fmt.Sprintf("it was %v ms of queue latency; the threshold of the built-in metric is a ratio, 2 by default", threshold))
 	}
 }
 

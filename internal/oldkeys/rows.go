@@ -76,7 +76,8 @@ var Rows = slices.Concat(
 		"prometheus.serverAvailabilityThreshold", "serverLoadThreshold",
 	),
 	renames(third, "prometheus.resources", "prometheus.server.resources"),
-	dropped(first, "with storageType cvmfs-pvc, the chart creates the claim unless cvmfs.claimName names one", "triton.modelRepository.cvmfsPvc"),
+	dropped(first, "with storageType cvmfs-pvc, the chart creates the claim unless cvmfs.claimName names one",
+		"triton.modelRepository.cvmfsPvc"),
 	dropped(third, "it never had an effect", "triton.name"),
 	[]Row{
 		{Key: "ingress", In: all, To: []string{"envoy.ingress"}, Now: "after 0.1 it had no effect"},

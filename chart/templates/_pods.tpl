@@ -1,5 +1,13 @@
 {{- /* What the pods of all components have in common. */ -}}
 
+{{- /* The security context of a pod or container, or an empty line. Takes podSecurityContext or securityContext. */ -}}
+{{- define "supersonic.pods.security" -}}
+{{- with . -}}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
 {{- /* Errors of the components that are rendered, one per line. */ -}}
 {{- define "supersonic.pods.faults" -}}
 {{- $sections := dict "triton" .Values.triton -}}

@@ -1,22 +1,5 @@
 {{- /* What the monitoring pods have in common. */ -}}
 
-{{- /* Takes the user that the image runs as. */ -}}
-{{- define "supersonic.prometheus.podSecurity" -}}
-securityContext:
-  runAsNonRoot: true
-  runAsUser: {{ . }}
-  runAsGroup: {{ . }}
-  fsGroup: {{ . }}
-  seccompProfile: {type: RuntimeDefault}
-{{- end -}}
-
-{{- define "supersonic.prometheus.containerSecurity" -}}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: {drop: [ALL]}
-{{- end -}}
-
 {{- /* Takes a list: the root context, a section with nodeSelector, tolerations and affinity. */ -}}
 {{- define "supersonic.prometheus.placement" -}}
 {{- $p := dict -}}

@@ -1,0 +1,54 @@
+package chart_test
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+)
+
+// noUsers leaves the users and groups of every pod to the platform, as OpenShift wants it.
+const noUsers = `
+keda: {enabled: true}
+triton: {podSecurityContext: &none {runAsUser: null, runAsGroup: null, fsGroup: null}}
+envoy: {podSecurityContext: *none}
+test: {podSecurityContext: *none}
+metricsCollector: {enabled: true, podSecurityContext: *none}
+prometheus: {enabled: true, server: {podSecurityContext: *none}}
+grafana: {enabled: true, podSecurityContext: *none}
+tempo: {enabled: true, podSecurityContext: *none}
+opentelemetry-collector: {enabled: true, podSecurityContext: *none}
+`
+
+// Where the platform assigns users, no pod asks for one, and each keeps the rest of its security context.
+func TestUsersLeftToThePlatform(t *testing.T) {
+	m := manifest.Render(t, noUsers)
+	pods := map[string]corev1.PodSpec{}
+	for _, d := range all[appsv1.Deployment](t, m, "Deployment") {
+		pods[d.Name] = d.Spec.Template.Spec
+	}
+	for _, p := range all[corev1.Pod](t, m, "Pod") {
+		pods[p.Name] = p.Spec
+	}
+	if len(pods) != 8 {
+		t.Errorf("%d pods are rendered, want 8", len(pods))
+	}
+	for name, pod := range pods {
+		got := pod.SecurityContext
+		if got == nil || got.RunAsUser != nil || got.RunAsGroup != nil || got.FSGroup != nil {
+			t.Errorf("%s: securityContext is %v, want no user and no group", name, got)
+			continue
+		}
+		if name == "sonic-triton" {
+			continue // whose root file system is writable
+		}
+		for _, c := range pod.Containers {
+			s := c.SecurityContext
+			if !*got.RunAsNonRoot || got.SeccompProfile == nil || s == nil || !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || s.Capabilities == nil {
+				t.Errorf("%s: container %s has %v in %v, want the restricted standard", name, c.Name, s, got)
+			}
+		}
+	}
+}

@@ -75,14 +75,14 @@ end
 local function probe_servers(handle)
   local headers = {
     [":method"] = "POST",
-    [":path"] = "/grpc.health.v1.Health/Check",
+    [":path"] = "/inference.GRPCInferenceService/ServerReady",
     [":authority"] = hold.cluster,
     ["te"] = "trailers",
     ["content-type"] = "application/grpc",
   }
   local options = { timeout_ms = PROBE_TIMEOUT_MS, send_xff = false, trace_sampled = false }
   local answer, body = handle:httpCall(hold.cluster, headers, "\0\0\0\0\0", options) -- an empty message
-  local serving = answer[":status"] == "200" and body and body:sub(6, 7) == "\8\1" -- status: SERVING
+  local serving = answer[":status"] == "200" and body and body:sub(6, 7) == "\8\1" -- ready: true
   local now = handle:timestamp()
   if serving then
     set(handle, "ready_ms", now + ready_for_ms)

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Usage: fleet-ready.sh HOST PORT SECONDS [wake]
+# Usage: fleet-ready.sh HOST PORT SECONDS [tokens]
 # Asks the fleet over gRPC whether a replica is ready, until one is or SECONDS have
-# passed. With "wake" it also requests the repository index, like a client, which
-# wakes a fleet at zero replicas. It needs only bash and coreutils, which every
-# Triton image has.
-host=$1 port=$2 deadline=$((SECONDS + $3)) wake=${4:-}
+# passed. It first makes a call that takes the route of inference, which wakes a fleet
+# at zero replicas; with "tokens" such calls need a token, and it does not. It needs
+# only bash and coreutils, which every Triton image has.
+host=$1 port=$2 deadline=$((SECONDS + $3)) tokens=${4:-}
 export LC_ALL=C
 
 text() { printf '\\x%02x%s' "${#1}" "$1"; } # an HPACK string, under 127 bytes
@@ -22,20 +22,20 @@ call() {
   } >&3 && timeout 2 cat <&3
 }
 
-# Whether an answer contains the message {ready: true}.
-ready() {
+# answers METHOD PATTERN: whether the answer has a DATA frame whose message begins with these bytes.
+answers() {
   local answer
-  exec 3<>"/dev/tcp/$host/$port" && answer=$(call ServerReady | od -An -v -tx1 | tr -d '\n')
-  [[ $answer == *' 00 00 00 00 02 08 01'* ]]
+  exec 3<>"/dev/tcp/$host/$port" && answer=$(call "$1" | od -An -v -tx1 | tr -d '\n')
+  [[ $answer =~ \ 00\ 0[01]\ 00\ 00\ 00\ 01\ 00(\ [0-9a-f]{2}){4}\ $2 ]]
 }
 
+# A message with a name, then {ready: true}.
+ready() { [[ $tokens ]] || (answers ServerMetadata '0a') && (answers ServerReady '08 01'); }
+
 while ((SECONDS < deadline)); do
-  if (ready) 2>/dev/null; then
+  if ready 2>/dev/null; then
     echo "a replica is ready behind $host:$port"
     exit 0
-  fi
-  if [[ $wake ]]; then
-    (exec 3<>"/dev/tcp/$host/$port" && call RepositoryIndex >/dev/null) 2>/dev/null
   fi
   sleep 1
 done

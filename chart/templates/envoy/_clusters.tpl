@@ -15,7 +15,16 @@ answer wakes a fleet at zero replicas, and is what the hold waits on.
   {{- with $envoy.healthCheck }}
   {{- if .enabled }}
   health_checks:
-  - grpc_health_check: {}
+  # ServerReady, because Triton before 2023 has no grpc.health.v1. It sends an empty message and expects {ready: true}.
+  - http_health_check:
+      path: {{ include "supersonic.envoy.inferenceService" $ }}ServerReady
+      method: POST
+      codec_client_type: HTTP2
+      request_headers_to_add:
+      - header: {key: content-type, value: application/grpc}
+      - header: {key: te, value: trailers}
+      send: {text: "0000000000"}
+      receive: [{text: "00000000020801"}]
     timeout: {{ .timeout }}
     interval: {{ .interval }}
     # A replica that gets no calls is checked more often, because calls may be waiting for it; that is cheap, and a lack of

@@ -126,25 +126,40 @@ func TestHelmTest(t *testing.T) {
 		Bootstrap: bootstrap,
 		Endpoints: map[string]string{"triton_grpc_service": triton.Addr, "triton_grpc_health": triton.Addr},
 	})
-	run := func() (string, error) {
+	// Health methods have no health checks in their way; calls would find nobody.
+	halfway := envoy.Start(t, envoy.Options{
+		Bootstrap: bootstrap,
+		Endpoints: map[string]string{"triton_grpc_service": "127.0.0.1:1", "triton_grpc_health": triton.Addr},
+	})
+	run := func(proxy *envoy.Envoy, more ...string) (string, error) {
 		c := manifest.Object[corev1.Pod](t, m, "tests/fleet-ready.yaml").Spec.Containers[0]
 		host, port, err := net.SplitHostPort(proxy.Addr(t, "listener_grpc"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		command := append(c.Command, host, port, "2", "wake")
+		command := append(append(c.Command, host, port, "2"), more...)
 		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run(); err != nil {
+	if out, err := run(proxy); err != nil {
 		t.Errorf("with a server that is ready: %v\n%s", err, out)
+	}
+	if out, err := run(halfway); err == nil {
+		t.Errorf("with a server that calls do not reach: must fail, got %s", out)
+	}
+	if out, err := run(halfway, "tokens"); err != nil {
+		t.Errorf("where calls need a token: %v\n%s", err, out)
+	}
+	triton.SetServing(false)
+	if out, err := run(halfway, "tokens"); err == nil {
+		t.Errorf("with a server that is not ready: must fail, got %s", out)
 	}
 	triton.Down()
 	const cluster, service = "envoy_cluster_name", "triton_grpc_service"
 	envoy.Await(t, 30*time.Second, "Envoy has no healthy server", func() bool {
 		return proxy.Value(t, "envoy_cluster_membership_healthy", cluster, service) == 0
 	})
-	if out, err := run(); err == nil {
+	if out, err := run(proxy); err == nil {
 		t.Errorf("without a server: must fail, got %s", out)
 	}
 	if n := proxy.Value(t, "envoy_cluster_upstream_cx_none_healthy", cluster, service); n < 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ const (
 	RepositoryIndex = "/inference.GRPCInferenceService/RepositoryIndex"
 	ModelInfer      = "/inference.GRPCInferenceService/ModelInfer"
 	ServerLive      = "/inference.GRPCInferenceService/ServerLive"
+	ServerMetadata  = "/inference.GRPCInferenceService/ServerMetadata"
 	ServerReady     = "/inference.GRPCInferenceService/ServerReady"
 	HealthCheck     = "/grpc.health.v1.Health/Check"
 )
@@ -31,19 +33,21 @@ const Model = "identity"
 
 const largestMessage = 64 << 20 // bytes
 
-// Triton is a stub of a server: it answers the index, inference and health calls, and counts them.
+// Triton is a stub of a server: it answers the index, metadata, inference and health calls, and counts them.
 type Triton struct {
 	Addr string // host:port, the same when it comes back
 
 	mu     sync.Mutex
 	calls  map[string]int
 	header map[string]metadata.MD // of the last call, by method
+	checks int                    // Envoy's own
 	delay  time.Duration
 	delays map[string]time.Duration // by method, in place of delay
 	open   chan struct{}            // closed by Release
 	server *grpc.Server
 	health *health.Server
 	state  healthpb.HealthCheckResponse_ServingStatus
+	old    bool // without grpc.health.v1
 }
 
 // StartTriton runs a stub that serves.
@@ -83,6 +87,8 @@ func (s *Triton) Release() { close(s.open) }
 
 // SetServing sets what the server says of its health, or will say when it is up again.
 func (s *Triton) SetServing(serving bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.state = healthpb.HealthCheckResponse_NOT_SERVING
 	if serving {
 		s.state = healthpb.HealthCheckResponse_SERVING
@@ -90,7 +96,17 @@ func (s *Triton) SetServing(serving bool) {
 	s.health.SetServingStatus("", s.state)
 }
 
-// Calls counts the calls of a method, those in progress too.
+// SetHealthService sets whether the server has grpc.health.v1 when it is up again; before 2023, Triton had not.
+func (s *Triton) SetHealthService(has bool) { s.old = !has }
+
+// Checks counts the health checks of Envoy itself.
+func (s *Triton) Checks() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.checks
+}
+
+// Calls counts the calls of a method, those in progress too, but not the health checks of Envoy itself.
 func (s *Triton) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +134,9 @@ func (s *Triton) Up(t testing.TB) {
 	s.health.SetServingStatus("", s.state)
 	s.server = grpc.NewServer(grpc.ForceServerCodecV2(RawCodec{}), grpc.UnknownServiceHandler(s.handle),
 		grpc.MaxRecvMsgSize(largestMessage), grpc.MaxConcurrentStreams(1<<20), grpc.UnaryInterceptor(s.countHealthCheck))
-	healthpb.RegisterHealthServer(s.server, s.health)
+	if !s.old {
+		healthpb.RegisterHealthServer(s.server, s.health)
+	}
 	go func() { _ = s.server.Serve(l) }()
 }
 
@@ -133,6 +151,10 @@ func (s *Triton) came(ctx context.Context, method string) {
 	header, _ := metadata.FromIncomingContext(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if slices.Contains(header.Get("user-agent"), "Envoy/HC") {
+		s.checks++
+		return
+	}
 	s.calls[method]++
 	s.header[method] = header
 }
@@ -149,11 +171,16 @@ func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
 	if !own {
 		delay = s.delay
 	}
+	ready := s.state == healthpb.HealthCheckResponse_SERVING
 	s.mu.Unlock()
 	var reply []byte
 	switch method {
 	case ServerLive, ServerReady:
-		reply = protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+		if ready || method == ServerLive {
+			reply = protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+		}
+	case ServerMetadata:
+		reply = field1("triton")
 	case RepositoryIndex:
 		reply = indexReply()
 	case ModelInfer:

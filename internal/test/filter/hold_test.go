@@ -47,7 +47,7 @@ func TestHoldUntilAServerIsReady(t *testing.T) {
 		t.Errorf("%d probes in 42 s, want 4 a second", servers.probes)
 	}
 	want := filter.Header{
-		":method": "POST", ":path": "/grpc.health.v1.Health/Check", ":authority": "triton_grpc_service",
+		":method": "POST", ":path": "/inference.GRPCInferenceService/ServerReady", ":authority": "triton_grpc_service",
 		"te": "trailers", "content-type": "application/grpc",
 	}
 	if diff := cmp.Diff(want, servers.header); diff != "" {

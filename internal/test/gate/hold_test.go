@@ -195,14 +195,26 @@ func TestHoldWaitsForAServingServer(t *testing.T) {
 	awaitHeld(t, g, 1)
 	g.Triton.SetServing(false)
 	g.Triton.Up(t)
-	calls := g.Triton.Calls(envoy.HealthCheck)
-	envoy.Await(t, gate.Patience, "health checks", func() bool { return g.Triton.Calls(envoy.HealthCheck) > calls+3 })
+	checks := g.Triton.Checks()
+	envoy.Await(t, gate.Patience, "health checks", func() bool { return g.Triton.Checks() > checks+3 })
 	select {
 	case replies := <-done:
 		t.Errorf("released to a server that does not serve: %v", replies[0].Code)
 	default:
 	}
 	g.Triton.SetServing(true)
+	if counted := count(<-done); counted[codes.OK] != 1 {
+		t.Errorf("ended with %v, want OK", counted)
+	}
+}
+
+// Triton before 2023 has no grpc.health.v1.
+func TestHoldWaitsForAnOldServer(t *testing.T) {
+	g := noServer(t, gate.Defaults())
+	done := callMany(t.Context(), t, g, 1)
+	awaitHeld(t, g, 1)
+	g.Triton.SetHealthService(false)
+	g.Triton.Up(t)
 	if counted := count(<-done); counted[codes.OK] != 1 {
 		t.Errorf("ended with %v, want OK", counted)
 	}

@@ -211,6 +211,21 @@ func TestNoRetryOnceBegun(t *testing.T) {
 	}
 }
 
+// Triton before 2023 has no grpc.health.v1, and says whether it is ready by its own method, as later ones do.
+func TestServerWithoutHealthService(t *testing.T) {
+	p, names := fleet(t, "")
+	p.Triton.Down()
+	p.Triton.SetHealthService(false)
+	p.Triton.Up(t)
+	names.Answer(dns.RcodeSuccess, "127.0.0.1")
+	p.awaitHealthy(t, 1)
+	if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.OK {
+		t.Errorf("ModelInfer: %v %s", r.Code, r.Message)
+	}
+	p.Triton.SetServing(false)
+	p.awaitHealthy(t, 0)
+}
+
 // A hash policy sends a key to one server.
 func TestHashPolicy(t *testing.T) {
 	for _, policy := range []string{"RING_HASH", "MAGLEV"} {

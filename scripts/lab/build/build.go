@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
@@ -22,32 +24,39 @@ type Builder struct {
 
 // File is where the binary of a program is, and its version.
 func (b Builder) File(name string) (file, version string) {
-	file = filepath.Join(b.Dir, "bin", name)
-	if _, all := programs(b.Pins); all[name].version != "" {
-		version = all[name].version
-		file += "-" + version
+	for _, s := range sources(b.Pins) {
+		for _, p := range s.programs {
+			if p.name == name {
+				return b.file(p), p.version
+			}
+		}
 	}
-	return file, version
+	return filepath.Join(b.Dir, "bin", name), ""
 }
 
-// All builds the programs that are missing, and links each under its plain name.
+func (b Builder) file(p program) string { return filepath.Join(b.Dir, "bin", p.name+"-"+p.version) }
+
+// All builds the programs that are missing, and links each under the names that it is started under.
 func (b Builder) All(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(b.Dir, "bin"), 0o755); err != nil {
 		return err
 	}
-	names, all := programs(b.Pins)
-	for _, name := range names {
-		file, version := b.File(name)
-		if _, err := os.Stat(file); err != nil {
-			b.Say("build " + name + " " + version)
-			if err := b.build(ctx, name, all[name], file); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
+	for _, s := range sources(b.Pins) {
+		missing := slices.DeleteFunc(slices.Clone(s.programs), func(p program) bool {
+			_, err := os.Stat(b.file(p))
+			return err == nil
+		})
+		if err := b.build(ctx, s, missing); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		link := filepath.Join(b.Dir, "bin", name)
-		_ = os.Remove(link) // It may name an earlier version.
-		if err := os.Symlink(filepath.Base(file), link); err != nil {
-			return err
+		for _, p := range s.programs {
+			for _, name := range p.links {
+				link := filepath.Join(b.Dir, "bin", name)
+				_ = os.Remove(link) // It may name an earlier version.
+				if err := os.Symlink(filepath.Base(b.file(p)), link); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	// The lab's own needs no module.
@@ -55,88 +64,105 @@ func (b Builder) All(ctx context.Context) error {
 	return err
 }
 
-// build makes the module and builds the program in it.
-func (b Builder) build(ctx context.Context, name string, p program, file string) error {
-	src := filepath.Join(b.Dir, "src", p.source+"-"+p.version)
-	if err := b.module(ctx, p, src); err != nil {
+// build makes the module of a source and builds programs in it.
+func (b Builder) build(ctx context.Context, s source, programs []program) error {
+	if len(programs) == 0 {
+		return nil
+	}
+	src := filepath.Join(b.Dir, "src", s.name+"-"+s.version)
+	if err := b.module(ctx, s, src); err != nil {
 		return err
 	}
-	if p.main != "" {
-		if err := os.MkdirAll(filepath.Join(src, name), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(src, name, "main.go"), []byte(p.main), 0o644); err != nil {
+	out, err := os.MkdirTemp(b.Dir, "build")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(out)
+	args := []string{"build", "-mod=mod", "-ldflags", "-s -w" + versionFlags(s), "-o", out + "/"}
+	for _, p := range programs {
+		b.Say("build " + p.name + " " + p.version)
+		args = append(args, p.pkg)
+	}
+	if _, err := goTool(ctx, src, args...); err != nil {
+		return err
+	}
+	for _, p := range programs {
+		if err := os.Rename(filepath.Join(out, filepath.Base(p.pkg)), b.file(p)); err != nil {
 			return err
 		}
 	}
-	flags := "-s -w" + versionFlags(p)
-	_, err := goTool(ctx, src, "build", "-mod=mod", "-ldflags", flags, "-o", file, p.pkg)
-	return err
+	return nil
 }
 
 // versionFlags tell a program its version: helm, for one, asks the API server.
-func versionFlags(p program) string {
-	switch p.source {
-	case "kubernetes":
-		parts := strings.Split(p.version, ".")
-		flags := ""
-		for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-			flags += fmt.Sprintf(" -X %[1]s.gitVersion=v%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s",
-				pkg, p.version, parts[0], parts[1])
-		}
-		return flags
-	case "keda":
-		return " -X " + kedaModule + "/version.Version=" + p.version
+func versionFlags(s source) string {
+	if s.module == kedaModule {
+		return " -X " + kedaModule + "/version.Version=" + s.version
 	}
-	return ""
+	parts := strings.Split(s.version, ".")
+	flags := ""
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		flags += fmt.Sprintf(" -X %[1]s.gitVersion=v%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s",
+			pkg, s.version, parts[0], parts[1])
+	}
+	return flags
 }
 
-// module makes a main module that requires the program's. Upstream's own
-// go.mod, with what it replaces, is the start, since only a main module's
-// replacements count.
-func (b Builder) module(ctx context.Context, p program, src string) error {
-	if _, err := os.Stat(filepath.Join(src, "complete")); err == nil {
-		return nil
-	}
-	upstream, err := fetch(ctx, p)
+// module makes the main module of a source. It requires the lab's own too, so that what both have is of one version and
+// is compiled once.
+func (b Builder) module(ctx context.Context, s source, src string) error {
+	upstream, err := fetch(ctx, s.module, s.version)
 	if err != nil {
 		return err
 	}
-	if p.source == "keda" {
-		if err := copyKEDA(upstream.Dir, src); err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(src, "complete"), nil, 0o644)
+	if err := os.RemoveAll(src); err != nil {
+		return err
 	}
-	text, err := os.ReadFile(upstream.GoMod)
+	if s.module == kedaModule {
+		err = copyKEDA(upstream.Dir, src)
+	} else {
+		err = around(upstream, s, src)
+	}
 	if err != nil {
 		return err
 	}
-	sums, err := os.ReadFile(filepath.Join(upstream.Dir, "go.sum"))
+	edit := []string{"mod", "edit", "-require=" + labModule + "@v0.0.0", "-replace=" + labModule + "=" + b.Pins.Module}
+	for _, m := range s.requires {
+		edit = append(edit, "-require="+m)
+	}
+	_, err = goTool(ctx, src, edit...)
+	return err
+}
+
+// around writes a module that requires upstream's, and holds the main packages.
+func around(u upstream, s source, src string) error {
+	text, err := os.ReadFile(u.GoMod)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(src, 0o755); err != nil {
+	sums, err := os.ReadFile(filepath.Join(u.Dir, "go.sum"))
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(src, "go.mod"), own(p, text), 0o644); err != nil {
+	packages, err := fs.Sub(mains, "_mains")
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(src, "go.sum"), sums, 0o644); err != nil {
+	if err := os.CopyFS(src, packages); err != nil {
 		return err
 	}
-	if _, err := goTool(ctx, src, "mod", "edit", "-require="+p.module+"@v"+p.version); err != nil {
+	if err := os.WriteFile(filepath.Join(src, "go.mod"), own(s, text), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(src, "complete"), nil, 0o644)
+	return os.WriteFile(filepath.Join(src, "go.sum"), sums, 0o644)
 }
 
 // An upstream is where the module cache holds a module.
 type upstream struct{ Dir, GoMod string }
 
-func fetch(ctx context.Context, p program) (upstream, error) {
+func fetch(ctx context.Context, module, version string) (upstream, error) {
 	var u upstream
-	out, err := goTool(ctx, "", "mod", "download", "-json", p.module+"@v"+p.version)
+	out, err := goTool(ctx, "", "mod", "download", "-json", module+"@v"+version)
 	if err != nil {
 		return u, err
 	}
@@ -145,7 +171,7 @@ func fetch(ctx context.Context, p program) (upstream, error) {
 
 // KEDAConfig is the folder of manifests in KEDA's module.
 func (b Builder) KEDAConfig(ctx context.Context) (string, error) {
-	u, err := fetch(ctx, program{module: kedaModule, version: b.Pins.Version("keda")})
+	u, err := fetch(ctx, kedaModule, b.Pins.Version("keda"))
 	return filepath.Join(u.Dir, "config"), err
 }
 
@@ -155,23 +181,19 @@ var (
 	required   = regexp.MustCompile(`(?m)^(\s*(?:require )?k8s\.io/\S+) v0\.0\.0( |$)`)
 )
 
-// own turns upstream's go.mod into the lab's: another name, and published
-// modules instead of folders beside it.
-func own(p program, text []byte) []byte {
-	out := moduleLine.ReplaceAllString(string(text), "module lab/"+p.source)
-	if p.source == "kubernetes" {
-		_, minor, _ := strings.Cut(p.version, ".") // 1.34.2 publishes its parts as v0.34.2
-		out = local.ReplaceAllString(out, "${1}${2} => ${2} v0."+minor)
-		return []byte(required.ReplaceAllString(out, "${1} v0."+minor+"${2}"))
-	}
-	return []byte(local.ReplaceAllString(out, ""))
+// own turns Kubernetes' go.mod into the lab's: another name, and published modules instead of folders beside it.
+func own(s source, text []byte) []byte {
+	_, minor, _ := strings.Cut(s.version, ".") // 1.34.2 publishes its parts as v0.34.2
+	out := moduleLine.ReplaceAllString(string(text), "module lab/"+s.name+"\n\nrequire "+s.module+" v"+s.version)
+	out = local.ReplaceAllString(out, "${1}${2} => ${2} v0."+minor)
+	return []byte(required.ReplaceAllString(out, "${1} v0."+minor+"${2}"))
 }
 
 // goTool runs the go command out of the way of others, and returns what it prints.
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", "10", "go"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOGC=400") // Compilers collect less.
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

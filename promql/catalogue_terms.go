@@ -19,7 +19,7 @@ func Terms() []Named {
 		term("idle-clients", "clients", "Z by the connections of clients; empty where Envoy is not scraped", Params.idleClients),
 		term("arrivals", "requests per second", "Requests that arrive at Envoy for Triton", Params.arrivals),
 		term("completions", "requests per second", "Requests whose time is counted", Params.completions),
-		term("busy", "requests", "S, and at least the smaller of the requests in flight and the replicas", Params.busy),
+		term("busy", "requests", "S of a quarter of the window ago, or what the fleet serves at least where it is not reported", Params.busy),
 	}
 }
 

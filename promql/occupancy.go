@@ -1,6 +1,8 @@
 package promql
 
 import (
+	"time"
+
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -78,8 +80,19 @@ func (p Params) active() parser.Expr { return sum(mean(p.envoy(requestsActive), 
 // serving is S: zero where no Triton is scraped or none has served a request, and
 // empty where requests were counted and the time of them is missing.
 func (p Params) serving() parser.Expr {
-	executing := sub(sum(rate(p.triton(requestDuration), p.RateInterval)), sum(rate(p.triton(queueDuration), p.RateInterval)))
-	return or(div(executing, number(microsecondsPerSecond)), unless(zero(), p.grew(p.triton(successes))))
+	return or(p.executing(0), unless(zero(), p.grew(p.triton(successes))))
+}
+
+// executing is S by Triton's durations, as it was some time ago; empty where there
+// are none.
+func (p Params) executing(ago time.Duration) parser.Expr {
+	then := func(name string) parser.Expr {
+		s := p.triton(name)
+		s.OriginalOffset = ago
+		return s
+	}
+	taken := sub(sum(rate(then(requestDuration), p.RateInterval)), sum(rate(then(queueDuration), p.RateInterval)))
+	return div(taken, number(microsecondsPerSecond))
 }
 
 // healthy is the largest number that an Envoy reports, since all report the
@@ -101,7 +114,7 @@ func (p Params) envoy(name string) parser.Expr {
 	return series(name, p.Envoy.With(clusterLabel, tritonCluster))
 }
 
-func (p Params) triton(name string) parser.Expr {
+func (p Params) triton(name string) *parser.VectorSelector {
 	s := p.Triton
 	for _, model := range p.ExcludeModels {
 		s = s.with(labels.MatchNotEqual, modelLabel, model)

@@ -1,6 +1,10 @@
 package promql
 
-import "github.com/prometheus/prometheus/promql/parser"
+import (
+	"time"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
 
 // Clients is N, the mean number of clients: requests in flight, by the gauge, and
 // clients that think. Source: Envoy's connections and active requests. Unit:
@@ -66,8 +70,17 @@ func (p Params) completions() parser.Expr {
 	return or(or(classic, native), unless(zero(), p.untimed()))
 }
 
-// busy is S of a fleet that serves at least a request wherever it has one: the
-// smaller of the requests in flight and the replicas.
+// busy is S for Z/S. Where Triton reports next to nothing of what is in flight it is
+// the least that the fleet can serve, one request wherever it has one.
+//
+// Z is read from Envoy and S from Triton, whose scrapes have phases of their own.
+// While a crowd moves from waiting to thinking, an S that is a scrape ahead of Z
+// would ask for a multiple of the replicas; one that is behind asks for fewer, which
+// the HPA's window for scaling down absorbs. So S is older by a quarter of the
+// window, which is at least a scrape interval.
 func (p Params) busy() parser.Expr {
-	return larger(p.serving(), smaller(p.inFlight(), p.replicas()))
+	const reported = 0.01 // share of the least below which S is not believed
+	quarter := (p.RateInterval / 4).Truncate(time.Millisecond)
+	least := smaller(p.inFlight(), p.replicas())
+	return or(binary(parser.GTR, p.executing(quarter), mul(number(reported), least)), least)
 }

@@ -54,6 +54,7 @@ none
 {{- dict "envoySelector" (include "supersonic.scaling.matchers" (list . "envoy"))
   "tritonSelector" (include "supersonic.scaling.matchers" (list . "triton"))
   "rateInterval" .Values.serverLoadRateInterval
+  "quarterInterval" (printf "%dms" (div (include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64) 4))
   "replicas" .Values.serverLoadReplicas
   "inFlight" (ternary "active" .Values.serverLoadInFlight (eq $thinking "measured"))
   "thinkTime" $thinking

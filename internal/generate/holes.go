@@ -81,6 +81,7 @@ var cutPart = regexp.MustCompile(longName + `([A-Za-z:]+):`)
 var holes = []struct{ standIn, action string }{
 	{`{` + hole + `="triton"}`, `{ {{- template "supersonic.promql.tritonMatchers" . -}} }`},
 	{`,` + hole + `="envoy"}`, `, {{- .envoySelector -}} }`},
+	{`29m15s`, `{{ .quarterInterval }}`},
 	{`1h57m`, `{{ .rateInterval }}`},
 	{`15661`, `{{ .thinkSeconds }}`},
 	{`6151`, `{{ .threshold }}`},

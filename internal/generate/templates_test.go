@@ -73,13 +73,11 @@ func TestDefinesGiveTheLibrarysQueries(t *testing.T) {
 	}
 	for i, envoy := range selectors {
 		for j, exclude := range models {
-			for _, interval := range intervals {
-				// Every pair of selectors with every list of models, over the intervals.
-				triton := selectors[(i+j)%len(selectors)]
-				t.Run(fmt.Sprintf("%d-%d-%s", i, j, interval), func(t *testing.T) {
-					compare(t, run, envoy, triton, interval, exclude)
-				})
-			}
+			// Every pair of selectors with every list of models, and each interval with some of them.
+			triton, interval := selectors[(i+j)%len(selectors)], intervals[(i+2*j)%len(intervals)]
+			t.Run(fmt.Sprintf("%d-%d-%s", i, j, interval), func(t *testing.T) {
+				compare(t, run, envoy, triton, interval, exclude)
+			})
 		}
 	}
 }
@@ -107,8 +105,8 @@ func compare(t *testing.T, run *template.Template, envoy, triton string, interva
 				}
 				text, err := execute(run, name, map[string]any{
 					"envoySelector": envoy, "tritonSelector": triton, "excludeModels": exclude,
-					"rateInterval": model.Duration(interval).String(),
-					"replicas":     string(p.Replicas), "inFlight": string(p.InFlight),
+					"rateInterval": model.Duration(interval).String(), "quarterInterval": fmt.Sprintf("%dms", interval.Milliseconds()/4),
+					"replicas": string(p.Replicas), "inFlight": string(p.InFlight),
 					"thinkTime": mode.name, "thinkSeconds": p.ThinkTime.Seconds(), "utilization": p.Utilization, "threshold": "1.5",
 				})
 				if err != nil {

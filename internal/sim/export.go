@@ -28,7 +28,7 @@ var ofEnvoy = []exported[fleet.EnvoyCounters]{
 
 // ofListener are the metrics of an Envoy's listener for clients.
 var ofListener = []exported[fleet.EnvoyCounters]{
-	{"envoy_http_downstream_cx_active", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.Connections) }},
+	{"envoy_listener_downstream_cx_active", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.Connections) }},
 }
 
 // ofServer are the metrics of an Envoy itself.
@@ -77,7 +77,7 @@ func newEnvoyTarget(s *scrape.Store, reads func(string) bool, i int) *target {
 	pod := fmt.Sprintf("envoy-%d", i)
 	t := &target{envoy: i, replica: -1}
 	t.series = append(t.series, series(s, reads, ofEnvoy, podLabels(pod, "envoy_cluster_name", "triton_grpc_service"))...)
-	t.series = append(t.series, series(s, reads, ofListener, podLabels(pod, "envoy_http_conn_manager_prefix", "ingress_grpc"))...)
+	t.series = append(t.series, series(s, reads, ofListener, podLabels(pod, "envoy_listener_address", "clients"))...)
 	t.series = append(t.series, series(s, reads, ofServer, podLabels(pod))...)
 	return t
 }

@@ -20,6 +20,11 @@ names never collide.
 {{- $name -}}
 {{- end -}}
 
+{{- /* Host of the Service of a component inside the cluster. Takes a list: the root context, the component. */ -}}
+{{- define "supersonic.names.host" -}}
+{{- include "supersonic.names.component" . }}.{{ (first .).Release.Namespace }}.svc.{{ (first .).Values.clusterDomain -}}
+{{- end -}}
+
 {{- /* The imagePullSecrets of a pod as a YAML list, from names or from objects with a name; empty if there are none. */ -}}
 {{- define "supersonic.names.pullSecrets" -}}
 {{- range .Values.imagePullSecrets }}

@@ -46,8 +46,7 @@ if there is no Prometheus or the values are invalid.
 {{- $a := dict "scheme" "http" "host" "" "port" 0 "path" "" "serverName" "" "caFile" "" "insecureSkipVerify" false "auth" (dict "type" "none") "headers" dict -}}
 {{- $kind := include "supersonic.prometheus.kind" . -}}
 {{- if eq $kind "embedded" -}}
-{{- $service := include "supersonic.names.component" (list . "prometheus-server") -}}
-{{- $_ := set $a "host" (printf "%s.%s.svc.cluster.local" $service .Release.Namespace) -}}
+{{- $_ := set $a "host" (include "supersonic.names.host" (list . "prometheus-server")) -}}
 {{- $_ := set $a "port" (int .Values.prometheus.server.service.servicePort) -}}
 {{- else if eq $kind "external" -}}
 {{- $e := .Values.prometheus.external -}}

@@ -17,7 +17,11 @@ overload_manager:
 static_resources:
   listeners:
   - name: metrics
+    {{- if $collector.host }}
     address: {socket_address: {address: {{ quote $collector.host }}, port_value: {{ int64 $collector.port }}}}
+    {{- else }}
+    address: {{ include "supersonic.envoy.everywhere" (list . (int64 $collector.port)) }}
+    {{- end }}
     filter_chains:
     - filters:
       - name: envoy.filters.network.http_connection_manager
@@ -51,11 +55,7 @@ static_resources:
   clusters:
   - name: prometheus
     connect_timeout: 5s
-    cluster_type:
-      name: envoy.cluster.dns
-      typed_config:
-        "@type": type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster
-        all_addresses_in_single_endpoint: true
+    {{- include "supersonic.envoy.dns" . | nindent 4 }}
     load_assignment:
       cluster_name: prometheus
       endpoints:

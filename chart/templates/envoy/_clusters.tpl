@@ -182,7 +182,7 @@ load_balancing_policy:
               address: {{ toJson $tracing.host }}
               port_value: {{ int64 $tracing.port }}
               {{- else }}
-              address: {{ printf "%s.%s.svc.cluster.local." (include "supersonic.names.component" (list . "opentelemetry-collector")) .Release.Namespace }}
+              address: {{ include "supersonic.names.host" (list . "opentelemetry-collector") }}.
               port_value: 4317
               {{- end }}
 {{- end -}}

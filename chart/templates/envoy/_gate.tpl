@@ -252,6 +252,7 @@ them when the mounted ConfigMap changes, without a restart.
     typed_config:
       "@type": type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster
       all_addresses_in_single_endpoint: true
+      dns_lookup_family: V4_PREFERRED
   typed_extension_protocol_options:
     envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
       "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions

@@ -4,7 +4,7 @@
 {{- $bucket := $envoy.rate_limiter.listener_level -}}
 - name: listener_grpc
   stat_prefix: clients
-  address: {socket_address: {address: 0.0.0.0, port_value: {{ include "supersonic.envoy.grpcTargetPort" . }}}}
+  address: {{ include "supersonic.envoy.everywhere" (list . (include "supersonic.envoy.grpcTargetPort" .)) }}
   traffic_direction: INBOUND
   per_connection_buffer_limit_bytes: {{ int64 $envoy.bufferLimitBytes }}
   {{- if or $bucket.enabled $envoy.tls.enabled }}

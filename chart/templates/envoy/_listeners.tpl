@@ -21,7 +21,7 @@ that Envoy stays visible while it drains or is full.
 */ -}}
 {{- define "supersonic.envoy.statsListener" -}}
 - name: stats
-  address: {socket_address: {address: 0.0.0.0, port_value: {{ include "supersonic.envoy.statsPort" . }}}}
+  address: {{ include "supersonic.envoy.everywhere" (list . (include "supersonic.envoy.statsPort" .)) }}
   traffic_direction: OUTBOUND
   ignore_global_conn_limit: true
   filter_chains:
@@ -55,7 +55,7 @@ script translates. The port is in no Service, and the request carries a header.
 */ -}}
 {{- define "supersonic.envoy.drainListeners" -}}
 - name: drain
-  address: {socket_address: {address: 0.0.0.0, port_value: {{ int64 .Values.envoy.drain.port }}}}
+  address: {{ include "supersonic.envoy.everywhere" (list . (int64 .Values.envoy.drain.port)) }}
   traffic_direction: OUTBOUND
   ignore_global_conn_limit: true
   filter_chains:

@@ -37,7 +37,19 @@ longer published.
 
 {{- /* Host of Triton's headless Service; the trailing dot keeps resolvers from trying search domains. */ -}}
 {{- define "supersonic.envoy.tritonHost" -}}
-{{- printf "%s.%s.svc.cluster.local." (include "supersonic.names.component" (list . "triton")) .Release.Namespace -}}
+{{- include "supersonic.names.host" (list . "triton") }}.
+{{- end -}}
+
+{{- /*
+A listener on every address of a pod, IPv4 and IPv6. Takes a list: the root context,
+the port.
+*/ -}}
+{{- define "supersonic.envoy.everywhere" -}}
+{{- if (first .).Values.ipv6 -}}
+{socket_address: {address: "::", ipv4_compat: true, port_value: {{ last . }}}}
+{{- else -}}
+{socket_address: {address: 0.0.0.0, port_value: {{ last . }}}}
+{{- end -}}
 {{- end -}}
 
 {{- define "supersonic.envoy.tritonPort" -}}

@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -46,9 +47,35 @@ func TestUsersLeftToThePlatform(t *testing.T) {
 		}
 		for _, c := range pod.Containers {
 			s := c.SecurityContext
-			if !*got.RunAsNonRoot || got.SeccompProfile == nil || s == nil || !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || s.Capabilities == nil {
+			if !*got.RunAsNonRoot || got.SeccompProfile == nil || s == nil || s.Capabilities == nil ||
+				!*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation {
 				t.Errorf("%s: container %s has %v in %v, want the restricted standard", name, c.Name, s, got)
 			}
+		}
+	}
+}
+
+// A cluster has the domain that it was given.
+func TestClusterDomain(t *testing.T) {
+	m := manifest.Render(t, everythingOn+"clusterDomain: k8s.example\n")
+	own := 0
+	for path, text := range m {
+		if strings.Contains(text, "cluster.local") {
+			t.Errorf("%s: cluster.local is in it", path)
+		}
+		own += strings.Count(text, ".svc.k8s.example")
+	}
+	if own < 5 {
+		t.Errorf("the domain is there %d times", own)
+	}
+}
+
+// Where the kernel has no IPv6, Envoy must not ask for it.
+func TestIPv4Alone(t *testing.T) {
+	m := manifest.Render(t, everythingOn+"ipv6: false\n")
+	for _, path := range []string{"envoy/configmap.yaml", "collector/collector.yaml"} {
+		if text := m[path]; strings.Contains(text, `"::"`) || !strings.Contains(text, "address: 0.0.0.0") {
+			t.Errorf("%s: does not listen on IPv4 alone", path)
 		}
 	}
 }

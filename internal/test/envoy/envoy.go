@@ -37,6 +37,8 @@ type Options struct {
 	Workers   int               // worker threads; 0 means 2
 	Args      []string          // further arguments
 	Env       []string          // further variables, KEY=VALUE
+
+	Everywhere bool // listen on the addresses that the bootstrap names, not on loopback alone
 }
 
 // Envoy is a running Envoy.
@@ -54,12 +56,12 @@ func Start(t testing.TB, o Options) *Envoy {
 	dir := t.TempDir()
 	admin := freeAddress(t)
 	endpoints := maps.Clone(o.Endpoints)
-	bootstrap, err := rebind([]byte(o.Bootstrap), admin, endpoints)
+	bootstrap, err := rebind([]byte(o.Bootstrap), admin, endpoints, o.Everywhere)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Merged != "" {
-		merged, err := rebind([]byte(o.Merged), admin, endpoints)
+		merged, err := rebind([]byte(o.Merged), admin, endpoints, o.Everywhere)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,14 +15,15 @@ import (
 
 // ProxyOptions say what is rendered for a Proxy and what stands around it.
 type ProxyOptions struct {
-	Values    string              // YAML, as a user writes it
-	Secrets   map[string]string   // content by path under the folder of mounted Secrets, such as tls/tls.crt
-	External  string              // what the user's own ConfigMap holds, with envoy.external_config
-	Endpoints map[string]string   // host:port by cluster, beside Triton's and Prometheus'
-	Resolver  string              // host:port of a DNS server; Triton's clusters then keep their name
-	Workers   int                 // 0 means 2
-	Args      []string            // further arguments of Envoy
-	GateEdit  func(string) string // changes the gate's files, to put an error there; none if nil
+	Values     string              // YAML, as a user writes it
+	Secrets    map[string]string   // content by path under the folder of mounted Secrets, such as tls/tls.crt
+	External   string              // what the user's own ConfigMap holds, with envoy.external_config
+	Endpoints  map[string]string   // host:port by cluster, beside Triton's and Prometheus'
+	Resolver   string              // host:port of a DNS server; Triton's clusters then keep their name
+	Workers    int                 // 0 means 2
+	Args       []string            // further arguments of Envoy
+	Everywhere bool                // as in Options
+	GateEdit   func(string) string // changes the gate's files, to put an error there; none if nil
 }
 
 // A Proxy is the chart's Envoy, the whole of envoy.yaml with the files that its pod mounts, between stubs of Triton and
@@ -70,7 +71,7 @@ func (p *Proxy) Run(t testing.TB, o ProxyOptions) {
 	args, merged := p.Arguments(t)
 	p.Envoy = Start(t, Options{
 		Bootstrap: bootstrap, Merged: merged, Endpoints: p.endpoints(t, o, bootstrap, merged), Workers: o.Workers,
-		Args: append(args, o.Args...), Env: []string{"OTEL_RESOURCE_ATTRIBUTES=service.name=the-pod"},
+		Args: append(args, o.Args...), Env: []string{"OTEL_RESOURCE_ATTRIBUTES=service.name=the-pod"}, Everywhere: o.Everywhere,
 	})
 	p.Client = Dial(t, p.Addr(t, "listener_grpc"))
 }

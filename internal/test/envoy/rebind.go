@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rebind moves a bootstrap's admin to the given address and its TCP listeners to ports that the kernel chooses, and
-// replaces the endpoints of the named clusters, whose names it takes out of the map. Endpoints that lead to the admin
-// follow it.
-func rebind(bootstrap []byte, admin string, endpoints map[string]string) ([]byte, error) {
+// rebind moves a bootstrap's admin to the given address and its TCP listeners to ports that the kernel chooses, on
+// loopback unless they are to stay on every address, and replaces the endpoints of the named clusters, whose names it
+// takes out of the map. Endpoints that lead to the admin follow it.
+func rebind(bootstrap []byte, admin string, endpoints map[string]string, everywhere bool) ([]byte, error) {
 	var root map[string]any
 	if err := yaml.Unmarshal(bootstrap, &root); err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
@@ -30,7 +30,11 @@ func rebind(bootstrap []byte, admin string, endpoints map[string]string) ([]byte
 	listeners, _ := resources["listeners"].([]any)
 	for _, l := range listeners {
 		if socket, ok := field(l, "address", "socket_address").(map[string]any); ok {
-			socket["address"], socket["port_value"] = "127.0.0.1", 0
+			socket["port_value"] = 0
+			if !everywhere {
+				socket["address"] = "127.0.0.1"
+				delete(socket, "ipv4_compat")
+			}
 		}
 	}
 	clusters, _ := resources["clusters"].([]any)

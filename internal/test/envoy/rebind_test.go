@@ -36,7 +36,7 @@ static_resources:
       endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 127.0.0.1, port_value: 2222}}}}]}]
 `
 	endpoints := map[string]string{"triton": "127.0.0.1:2222", "gone": "127.0.0.1:2222"}
-	got, err := rebind([]byte(bootstrap), "127.0.0.1:1111", endpoints)
+	got, err := rebind([]byte(bootstrap), "127.0.0.1:1111", endpoints, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package prometheus
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -183,5 +184,27 @@ func TestRecordEqualsQuery(t *testing.T) {
 	}
 	if compared < 10 {
 		t.Errorf("%d records are compared, want at least the terms and both queries", compared)
+	}
+}
+
+// Prometheus answers on both families with the chart's arguments, which leave its default address alone.
+func TestPrometheusOnBothFamilies(t *testing.T) {
+	if args := strings.Join(container(t, manifest.Render(t, embedded)), " "); strings.Contains(args, "listen-address") {
+		t.Fatalf("the address is not Prometheus' own: %s", args)
+	}
+	s := startAt(t, "0.0.0.0:", embedded, pods(t)) // of which Prometheus' default names the port 9090
+	_, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, loopback := range []string{"127.0.0.1", "::1"} {
+		if l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0")); err != nil {
+			t.Skipf("this machine has no such address: %v", err)
+		} else if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := status(t, http.MethodGet, "http://"+net.JoinHostPort(loopback, port)+"/-/ready"); got != http.StatusOK {
+			t.Errorf("%s: %d", loopback, got)
+		}
 	}
 }

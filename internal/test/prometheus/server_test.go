@@ -28,13 +28,20 @@ const limit = 60 * time.Second // for what takes a second or two
 // A server is a running Prometheus with what the chart renders for it.
 type server struct {
 	addr, dir string
+	host      string // with a colon, that it listens on
 	manifests render.Manifests
 }
 
 // start runs Prometheus as its Deployment does. Pods come from pods, in place of Kubernetes.
 func start(t *testing.T, values string, pods []map[string]string) *server {
 	t.Helper()
-	s := &server{addr: freeAddr(t), dir: t.TempDir(), manifests: manifest.Render(t, values)}
+	return startAt(t, "127.0.0.1:", values, pods)
+}
+
+// startAt listens on a free port of the host.
+func startAt(t *testing.T, host, values string, pods []map[string]string) *server {
+	t.Helper()
+	s := &server{addr: freeAddr(t), host: host, dir: t.TempDir(), manifests: manifest.Render(t, values)}
 	for name, text := range manifest.Data(t, s.manifests, "prometheus/configmap.yaml") {
 		s.write(t, name, strings.ReplaceAll(text, "/etc/prometheus/", s.dir+"/"))
 	}
@@ -87,7 +94,7 @@ func static(pods []map[string]string) []any {
 // arguments are those of the rendered container, with the test's folders.
 func (s *server) arguments(t *testing.T) []string {
 	t.Helper()
-	args := append(container(t, s.manifests), "--web.listen-address="+s.addr)
+	args := append(container(t, s.manifests), "--web.listen-address="+strings.Replace(s.addr, "127.0.0.1:", s.host, 1))
 	for i, arg := range args {
 		args[i] = strings.NewReplacer("/etc/prometheus", s.dir, "=/data", "="+s.dir+"/data", "interval=10s", "interval=1s").Replace(arg)
 	}

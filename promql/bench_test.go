@@ -67,11 +67,13 @@ func BenchmarkBuild(b *testing.B) {
 // writtenForm is the formula as it was first written down, for one release: with the
 // last sample of the replicas, a difference for each Triton series, and no default
 // where a series is missing. It stands here as the baseline of the cost alone.
-const writtenForm = `sum(rate(envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m])) / 1e3
+const writtenForm = `
+sum(rate(envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m])) / 1e3
 * max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"})
 / clamp_min(
   clamp_min(
-    sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m]) - rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m])) / 1e6,
+    sum(rate(nv_inference_request_duration_us{namespace="cms",release="sonic"}[1m])
+      - rate(nv_inference_queue_duration_us{namespace="cms",release="sonic"}[1m])) / 1e6,
     scalar(max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}))
   ),
   1

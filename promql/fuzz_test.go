@@ -17,7 +17,8 @@ import (
 func FuzzParseSelector(f *testing.F) {
 	for _, text := range []string{
 		``, `{}`, `release="sonic",namespace="cms"`, `{a=~"b\\.c", d!~'e|f',}`, "a=`b\\c`", `"my.label"="x"`,
-		`a="b"} or up{c="d"`, `a="b"} offset 5m #`, `a="b"}#`, `__name__="up"`, `{""}`, `""=""`, `{"a"}`, "a=\"\xff\"", `a="\xff"`, "# x\na=\"b\"",
+		`a="b"} or up{c="d"`, `a="b"} offset 5m #`, `a="b"}#`, `__name__="up"`, `{""}`, `""=""`, `{"a"}`, "a=\"\xff\"", `a="\xff"`,
+		"# x\na=\"b\"",
 	} {
 		f.Add(text)
 	}

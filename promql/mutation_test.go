@@ -163,8 +163,9 @@ func mutations(t *testing.T) []mutation {
 var relatives = map[string][]string{
 	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, ">": {"<"}, "or": {"and"}, "and": {"or"},
 	"sum": {"max", "avg"}, "max": {"sum", "min"},
-	"rate": {"increase", "irate"}, "increase": {"irate"}, "unless": {"and", "or"}, "count": {"absent"}, "avg_over_time": {"max_over_time", "min_over_time", "last_over_time"},
-	"clamp_min": {"clamp_max"}, "<": {">"},
+	"rate": {"increase", "irate"}, "increase": {"irate"}, "unless": {"and", "or"}, "count": {"absent"},
+	"avg_over_time": {"max_over_time", "min_over_time", "last_over_time"},
+	"clamp_min":     {"clamp_max"}, "<": {">"},
 }
 
 func partMutations(n parser.Node) []mutation {

@@ -21,10 +21,18 @@ func TestParamsValidate(t *testing.T) {
 		{"defaults", func(*promql.Params) {}, nil},
 		{"one-millisecond", func(p *promql.Params) { p.RateInterval = time.Millisecond }, nil},
 		{"thirty-days", func(p *promql.Params) { p.RateInterval = 720 * time.Hour }, nil},
-		{"more-than-thirty-days", func(p *promql.Params) { p.RateInterval = 720*time.Hour + time.Millisecond }, []string{"rateInterval: must be at most 720h0m0s, got 720h0m0.001s"}},
+		{
+			"more-than-thirty-days", func(p *promql.Params) { p.RateInterval = 720*time.Hour + time.Millisecond },
+			[]string{"rateInterval: must be at most 720h0m0s, got 720h0m0.001s"},
+		},
 		{"no-interval", func(p *promql.Params) { p.RateInterval = 0 }, []string{"rateInterval: must be at least 1ms, got 0s"}},
-		{"negative-interval", func(p *promql.Params) { p.RateInterval = -time.Minute }, []string{"rateInterval: must be at least 1ms, got -1m0s"}},
-		{"part-of-a-millisecond", func(p *promql.Params) { p.RateInterval += time.Microsecond }, []string{"rateInterval: must be an integer number of milliseconds, got 1m0.000001s"}},
+		{
+			"negative-interval", func(p *promql.Params) { p.RateInterval = -time.Minute }, []string{"rateInterval: must be at least 1ms, got -1m0s"},
+		},
+		{
+			"part-of-a-millisecond", func(p *promql.Params) { p.RateInterval += time.Microsecond },
+			[]string{"rateInterval: must be an integer number of milliseconds, got 1m0.000001s"},
+		},
 		{"replicas", func(p *promql.Params) { p.Replicas = "Instant" }, []string{`replicas: must be windowed or instant, got "Instant"`}},
 		{"in-flight", func(p *promql.Params) { p.InFlight = "most" }, []string{`inFlight: must be completed, larger or active, got "most"`}},
 		{"think-time-negative", func(p *promql.Params) { p.ThinkTime = -time.Second }, []string{`thinkTime: must be from 0s to 1d, got -1s`}},
@@ -41,8 +49,14 @@ func TestParamsValidate(t *testing.T) {
 			"no-room-and-no-threshold", func(p *promql.Params) { p.ThinkTime, p.Utilization, p.Threshold = time.Second, 1.1, 0 },
 			[]string{`utilization: must be above 0 and at most 1, got 1.1`, `threshold: must be a number of at least 0.001, got 0`},
 		},
-		{"model-without-name", func(p *promql.Params) { p.ExcludeModels = []string{"a", ""} }, []string{"excludeModels: must not contain an empty name, got one at position 1"}},
-		{"model-twice", func(p *promql.Params) { p.ExcludeModels = []string{"a", "b", "a"} }, []string{`excludeModels: must not repeat a model, got "a" again at position 2`}},
+		{
+			"model-without-name", func(p *promql.Params) { p.ExcludeModels = []string{"a", ""} },
+			[]string{"excludeModels: must not contain an empty name, got one at position 1"},
+		},
+		{
+			"model-twice", func(p *promql.Params) { p.ExcludeModels = []string{"a", "b", "a"} },
+			[]string{`excludeModels: must not repeat a model, got "a" again at position 2`},
+		},
 		{"every-error-at-once", func(p *promql.Params) { *p = promql.Params{ExcludeModels: []string{"", "a", "a"}} }, []string{
 			"rateInterval: must be at least 1ms, got 0s",
 			`replicas: must be windowed or instant, got ""`,

@@ -50,7 +50,10 @@ func TestScriptsAreRefused(t *testing.T) {
 	for _, test := range []struct{ name, script, want string }{
 		{"unknown-query", "eval instant at 5m NEEDED_REPLICA\n  {} 1", "NEEDED_REPLICA: no such query"},
 		{"unknown-option", "eval instant at 5m WAKE_UP(largest)\n  {} 1", "WAKE_UP(largest): no such option"},
-		{"broken-window", "eval instant at 5m WAKE_UP(window 1.5m)\n  {} 1", `WAKE_UP(window 1.5m): must be a duration such as 30s or 1m30s, got "1.5m"`},
+		{
+			"broken-window", "eval instant at 5m WAKE_UP(window 1.5m)\n  {} 1",
+			`WAKE_UP(window 1.5m): must be a duration such as 30s or 1m30s, got "1.5m"`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := expand(test.script); err == nil || err.Error() != test.want {

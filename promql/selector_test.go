@@ -53,7 +53,10 @@ func TestParseSelectorRefuses(t *testing.T) {
 		{"open-quote", `a="b`, form + `"a=\"b": 1:3: parse error: unterminated quoted string`},
 		{"line-break-in-a-value", "a=\"b\nc\"", form + `"a=\"b\nc\"": 1:3: parse error: unterminated quoted string`},
 		{"second-line", "a=\"b\",\nc==\"d\"", form + `"a=\"b\",\nc==\"d\"": 2:3: parse error: unexpected "=" in label matching, expected string`},
-		{"braces-and-space", ` { a="b" c="d" }`, form + `" { a=\"b\" c=\"d\" }": 1:10: parse error: unexpected identifier "c" in label matching, expected "," or "}"`},
+		{
+			"braces-and-space", ` { a="b" c="d" }`,
+			form + `" { a=\"b\" c=\"d\" }": 1:10: parse error: unexpected identifier "c" in label matching, expected "," or "}"`,
+		},
 		{"one-backslash-too-few", `a=~"b\.c"`, form + `"a=~\"b\\.c\"": 1:4: parse error: unknown escape sequence U+002E '.'`},
 		{"regular-expression", `a=~"["`, form + "\"a=~\\\"[\\\"\": 1:1: parse error: error parsing regexp: missing closing ]: `[`"},
 		{"invalid-utf-8", "a=\"\xff\"", form + `"a=\"\xff\"": 1:3: parse error: invalid UTF-8 rune`},
@@ -69,7 +72,10 @@ func TestParseSelectorRefuses(t *testing.T) {
 		{"metric-as-label", `__name__="up"`, `must not name a metric, got __name__="up"`},
 		{"metric-by-expression", `__name__=~"up.*"`, `must not name a metric, got __name__=~"up.*"`},
 		{"metric-in-quotes", `"up"`, `must not name a metric, got __name__="up"`},
-		{"envoy-cluster", `envoy_cluster_name="other"`, `must not select the Envoy cluster, which is always triton_grpc_service, got envoy_cluster_name="other"`},
+		{
+			"envoy-cluster", `envoy_cluster_name="other"`,
+			`must not select the Envoy cluster, which is always triton_grpc_service, got envoy_cluster_name="other"`,
+		},
 		{
 			"several", `__name__="up",envoy_cluster_name!=""`,
 			"must not name a metric, got __name__=\"up\"\n" +

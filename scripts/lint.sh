@@ -24,7 +24,7 @@ sizes() {
     FNR == 1 { if (NR > 1) file(); name = FILENAME; start = generated = 0 }
     { lines = FNR }
     /^\/\/ Code generated .* DO NOT EDIT\.$/ { generated = 1 }
-    /^func / { start = FNR; signature = $0 }
+    /^func / { start = /}$/ ? 0 : FNR; signature = $0 }
     /^}/ && start { if (FNR - start >= 40 && name !~ /_test\.go$/) say(start, FNR - start + 1, 40, signature); start = 0 }
     END { file() }
     function file() { if (lines > 300) say(1, lines, 300, "the file") }

@@ -33,14 +33,7 @@ func newSimulateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate NAME|FILE",
 		Short: "Compare scaling policies in a simulation",
-		Long: `Simulates clients, Envoy and Triton replicas request by request, evaluates the
-chart's query with the Prometheus engine on the simulated scrapes, and scales the
-fleet as KEDA and the HPA would. A scenario describes the load and the policies to
-compare; several are included. These policies can be used by name, and are compared
-if a scenario lists none:
-
-` + knownPolicies() + `
-Progress is printed on stderr. Ctrl-C stops early and prints the results so far.`,
+		Long:  simulateHelp(),
 		Example: `  supersonic simulate --list
   supersonic simulate waiting-40
   supersonic simulate thinking-400 --html report.html
@@ -64,12 +57,29 @@ Progress is printed on stderr. Ctrl-C stops early and prints the results so far.
 			return flags.run(cmd, args[0])
 		},
 	}
+	flags.add(cmd)
+	return cmd
+}
+
+func simulateHelp() string {
+	return `Simulates clients, Envoy and Triton replicas request by request, evaluates the
+chart's query with the Prometheus engine on the simulated scrapes, and scales the
+fleet as KEDA and the HPA would. A scenario describes the load and the policies to
+compare; several are included. These policies can be used by name, and are compared
+if a scenario lists none:
+
+` + knownPolicies() + `
+Progress is printed on stderr. Ctrl-C stops early and prints the results so far.`
+}
+
+func (flags *simulateFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addChart(f, &flags.chart)
 	f.BoolVar(&flags.list, "list", false, "list the shipped scenarios")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "no progress on stderr")
 	f.IntVar(&flags.seeds, "seeds", 0, "`NUMBER` of runs of each policy, instead of the scenario's")
-	f.StringArrayVar(&flags.policies, "policy", nil, "`NAME` of a policy to run, instead of all policies and the least fixed fleet (repeatable)")
+	f.StringArrayVar(&flags.policies, "policy", nil,
+		"`NAME` of a policy to run, instead of all policies and the least fixed fleet (repeatable)")
 	f.StringVarP(&flags.output, "output", "o", "text", "`FORMAT`: text or json")
 	f.StringVar(&flags.html, "html", "", "also write a page with plots to `FILE`")
 	complete(cmd, "output", "text", "json")
@@ -78,7 +88,6 @@ Progress is printed on stderr. Ctrl-C stops early and prints the results so far.
 		names = append(names, p[0])
 	}
 	complete(cmd, "policy", names...)
-	return cmd
 }
 
 // knownPolicies is a line for each policy that has a name of its own.

@@ -68,7 +68,8 @@ func (f *templateFlags) add(set *pflag.FlagSet) {
 	addNamespace(set, &f.options.Namespace)
 	addChart(set, &f.chart)
 	set.StringVar(&f.options.KubeVersion, "kube-version", render.DefaultKubeVersion, "Kubernetes `VERSION` to render for")
-	set.StringSliceVarP(&f.options.APIVersions, "api-versions", "a", nil, "API `VERSION` of the cluster, in addition to Kubernetes' own (repeatable)")
+	set.StringSliceVarP(&f.options.APIVersions, "api-versions", "a", nil,
+		"API `VERSION` of the cluster, in addition to Kubernetes' own (repeatable)")
 	set.BoolVar(&f.options.IsUpgrade, "is-upgrade", false, "render an upgrade, not an installation")
 	set.StringArrayVarP(&f.showOnly, "show-only", "s", nil, "print only the `TEMPLATE`, such as templates/keda/scaledobject.yaml (repeatable)")
 	set.BoolVar(&f.notes, "notes", false, "print NOTES, which Helm shows after an installation, instead of the manifests")

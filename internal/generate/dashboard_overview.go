@@ -19,35 +19,54 @@ const (
 
 // overview shows why the fleet has its size.
 func overview(formula map[string]string) *board {
-	scaling := target{"scalingThreshold", fmt.Sprintf("vector(%v)", promql.DefaultScaling), "scaling threshold"}
-	admission := target{"admissionThreshold", fmt.Sprintf("vector(%v)", promql.AdmissionFor(promql.DefaultScaling)), "admission threshold"}
-	wanted := target{
-		"wantedReplicas",
-		fmt.Sprintf("clamp(ceil((%s) / %v), %d, %d)", formula["neededReplicas"], promql.DefaultScaling, shippedMin, shippedMax),
-		"wanted",
+	b := newDashboard("supersonic", "SuperSONIC")
+	t := newSizing(formula)
+	overviewNow(b, t)
+	overviewFormula(b, t)
+	overviewCost(b)
+	return b
+}
+
+// sizing are the queries that more than one panel shows.
+type sizing struct {
+	formula                                              map[string]string
+	scaling, admission, wanted, inFlight, healthy, ratio target
+}
+
+func newSizing(formula map[string]string) sizing {
+	wanted := fmt.Sprintf("clamp(ceil((%s) / %v), %d, %d)", formula["neededReplicas"], promql.DefaultScaling, shippedMin, shippedMax)
+	admission := fmt.Sprintf("vector(%v)", promql.AdmissionFor(promql.DefaultScaling))
+	return sizing{
+		formula:   formula,
+		scaling:   target{"scalingThreshold", fmt.Sprintf("vector(%v)", promql.DefaultScaling), "scaling threshold"},
+		admission: target{"admissionThreshold", admission, "admission threshold"},
+		wanted:    target{"wantedReplicas", wanted, "wanted"},
+		inFlight:  target{"inFlight", formula["inFlight"], "in flight"},
+		healthy:   target{"replicas", formula["replicas"], "ready"},
+		ratio:     target{"occupancyRatio", formula["occupancyRatio"], "occupancy ratio"},
 	}
-	inFlight := target{"inFlight", formula["inFlight"], "in flight"}
-	healthy := target{"replicas", formula["replicas"], "ready"}
-	ratio := target{"occupancyRatio", formula["occupancyRatio"], "occupancy ratio"}
-	return newDashboard("supersonic", "SuperSONIC").
-		WithRow(row("Now")).
+}
+
+// overviewNow shows numbers of this moment.
+func overviewNow(b *board, t sizing) {
+	b.WithRow(row("Now")).
 		WithPanel(value("Replicas", units.Short,
 			"Healthy replicas, which Envoy routes to: the mean over the rate interval.",
-			healthy,
+			t.healthy,
 		)).
 		WithPanel(value("Replicas wanted", units.Short,
 			"Needed replicas divided by the scaling threshold, rounded up, within the minimum and maximum: what KEDA asks for. 0 "+
 				"if the fleet may be at zero replicas and is idle. The HPA ignores differences within 10 %.",
-			wanted,
+			t.wanted,
 		)).
 		WithPanel(value("Occupancy ratio", units.Short,
 			"Needed replicas per healthy replica: 1 means that all replicas are busy and nothing is queued, 2 that requests take "+
 				"twice their service time.",
-			ratio,
+			t.ratio,
 		)).
 		WithPanel(value("In flight", units.Short,
 			"Requests between Envoy and Triton: queued, executing or on the wire.",
-			inFlight,
+			t.inFlight,
 		)).
 		WithPanel(value("Requests", units.RequestsPerSecond,
 			"Requests per second from Envoy to Triton.",
@@ -57,30 +76,34 @@ func overview(formula map[string]string) *board {
 			"GPUs in use, summed over the time range of the dashboard; a GPU counts from the first to the last scrape of its "+
 				"replica.",
 			target{"A", fmt.Sprintf("sum_over_time(count(nv_gpu_utilization{%s})[$__range:1m])", of), "GPU-minutes"},
-		)).
-		WithRow(row("Formula")).
+		))
+}
+
+// overviewFormula shows the terms of the formula over time.
+func overviewFormula(b *board, t sizing) {
+	b.WithRow(row("Formula")).
 		WithPanel(graph(half, "Requests in flight and serving", units.Short,
 			"L, the requests in flight, and S, the requests that Triton is executing. The difference is queued or on the wire.",
-			inFlight,
-			target{"serving", formula["serving"], "serving"},
+			t.inFlight,
+			target{"serving", t.formula["serving"], "serving"},
 		)).
 		WithPanel(graph(half, "Occupancy ratio and thresholds", units.Short,
 			"Needed replicas per healthy replica. KEDA keeps it at the scaling threshold; the gate, if enabled, refuses new "+
 				"clients above the admission threshold.",
-			ratio,
-			scaling,
-			admission,
+			t.ratio,
+			t.scaling,
+			t.admission,
 		)).
 		WithPanel(graph(half, "Replicas: wanted, ready and running", units.Short,
 			"Replicas that KEDA asks for, that Envoy routes to, and that are running. The HPA ignores differences within 10 % of "+
 				"what KEDA asks for.",
-			wanted,
-			healthy,
+			t.wanted,
+			t.healthy,
 			target{"A", fmt.Sprintf("count(nv_cpu_memory_total_bytes{%s})", of), "running"},
 		)).
 		WithPanel(graph(half, "Scaling metric", units.Short,
 			"The metric of the ScaledObject; divided by the scaling threshold, it gives the replicas wanted.",
-			target{"scalingMetric", formula["neededReplicas"], "metric"},
+			target{"scalingMetric", t.formula["neededReplicas"], "metric"},
 		)).
 		WithPanel(graph(half, "Gate", units.RequestsPerSecond,
 			"Guarded calls by outcome: allowed, refused above the threshold, decided while the load was unknown or the filter "+
@@ -89,9 +112,13 @@ func overview(formula map[string]string) *board {
 		)).
 		WithPanel(graph(half, "Calls that found no replica", units.RequestsPerSecond,
 			"Calls per second while there is no replica: any call wakes the fleet.",
-			target{"wakeUp", formula["wakeUp"], "calls"},
-		)).
-		WithRow(row("Cost")).
+			target{"wakeUp", t.formula["wakeUp"], "calls"},
+		))
+}
+
+// overviewCost shows the GPUs that the fleet takes.
+func overviewCost(b *board) {
+	b.WithRow(row("Cost")).
 		WithPanel(graph(half, "GPUs in use", units.Short,
 			"GPUs of all replicas, busy or idle.",
 			target{"A", fmt.Sprintf("count(nv_gpu_utilization{%s})", of), "GPUs"},

@@ -8,12 +8,21 @@ import (
 
 // proxy shows what Envoy sees of clients and replicas.
 func proxy() *board {
+	b := newDashboard("supersonic-proxy", "SuperSONIC proxy")
+	proxyClients(b)
+	proxyReplicas(b)
+	proxyGate(b)
+	proxyItself(b)
+	return b
+}
+
+// proxyClients shows the calls of clients.
+func proxyClients(b *board) {
 	clients := `envoy_http_conn_manager_prefix="ingress_grpc",` + of
 	quantile := func(q string) string {
 		return fmt.Sprintf("histogram_quantile(%s, sum by (le) (rate(envoy_http_downstream_rq_time_bucket{%s}[$__rate_interval])))", q, clients)
 	}
-	return newDashboard("supersonic-proxy", "SuperSONIC proxy").
-		WithRow(row("Clients")).
+	b.WithRow(row("Clients")).
 		WithPanel(graph(third, "Calls by Envoy", units.RequestsPerSecond,
 			"Calls from clients per second, by Envoy pod.",
 			target{"A", fmt.Sprintf("sum by (pod) (rate(envoy_http_downstream_rq_total{%s}[$__rate_interval]))", clients), "{{pod}}"},
@@ -27,8 +36,12 @@ func proxy() *board {
 		WithPanel(graph(third, "Open connections", units.Short,
 			"Open client connections, by Envoy pod.",
 			target{"A", fmt.Sprintf("sum by (pod) (envoy_http_downstream_cx_active{%s})", clients), "{{pod}}"},
-		)).
-		WithRow(row("Replicas")).
+		))
+}
+
+// proxyReplicas shows the requests to Triton.
+func proxyReplicas(b *board) {
+	b.WithRow(row("Replicas")).
 		WithPanel(graph(half, "Requests and failures", units.RequestsPerSecond,
 			"Requests to Triton per second: all of them, and those that failed because a circuit breaker was full (waiting or "+
 				"running requests), the stream was reset, the connection failed or was lost, or the request timed out.",
@@ -42,8 +55,12 @@ func proxy() *board {
 		WithPanel(graph(half, "Connections to replicas", units.Short,
 			"Open connections to Triton, by Envoy pod.",
 			target{"A", fmt.Sprintf(`sum by (pod) (envoy_cluster_upstream_cx_active{envoy_cluster_name="triton_grpc_service",%s})`, of), "{{pod}}"},
-		)).
-		WithRow(row("Gate")).
+		))
+}
+
+// proxyGate shows what the gate knows.
+func proxyGate(b *board) {
+	b.WithRow(row("Gate")).
 		WithPanel(graph(third, "Load known to the gate", units.Short,
 			"The last load that the filter read from Prometheus, by Envoy pod.",
 			target{"A", fmt.Sprintf("envoy_http_lua_gate_load_milli{%s} / 1000", of), "{{pod}}"},
@@ -55,8 +72,12 @@ func proxy() *board {
 		WithPanel(graph(third, "Answers from Prometheus", units.RequestsPerSecond,
 			"Answers to the filter's queries per second, by kind.",
 			target{"A", fmt.Sprintf("sum by (answer) (rate(envoy_http_lua_gate_answer{%s}[$__rate_interval]))", of), "{{answer}}"},
-		)).
-		WithRow(row("Envoy")).
+		))
+}
+
+// proxyItself shows the processes of Envoy.
+func proxyItself(b *board) {
+	b.WithRow(row("Envoy")).
 		WithPanel(graph(half, "Memory", units.BytesIEC,
 			"Memory that Envoy has allocated.",
 			target{"A", fmt.Sprintf("envoy_server_memory_allocated{%s}", of), "{{pod}}"},

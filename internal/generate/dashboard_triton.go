@@ -8,9 +8,16 @@ import (
 
 // triton shows Triton by model and by replica, and the GPUs.
 func triton() *board {
-	gpu := func(series string) string { return fmt.Sprintf("%s{%s}", series, of) }
-	return newDashboard("supersonic-servers", "SuperSONIC Triton").
-		WithRow(row("Models")).
+	b := newDashboard("supersonic-servers", "SuperSONIC Triton")
+	tritonModels(b)
+	tritonReplicas(b)
+	tritonGPUs(b)
+	return b
+}
+
+// tritonModels shows each model over all replicas.
+func tritonModels(b *board) {
+	b.WithRow(row("Models")).
 		WithPanel(graph(third, "Inferences by model", units.Short,
 			"Inferences per second over all replicas; a batched request counts each of its items.",
 			target{"A", by("model", "nv_inference_count"), "{{model}}"},
@@ -45,27 +52,38 @@ func triton() *board {
 			target{"B", perRequest("release", "nv_inference_compute_input_duration_us"), "input"},
 			target{"C", perRequest("release", "nv_inference_compute_infer_duration_us"), "inference"},
 			target{"D", perRequest("release", "nv_inference_compute_output_duration_us"), "output"},
-		))).
-		WithRow(row("Replicas")).
+		)))
+}
+
+// tritonReplicas shows each replica over all models.
+func tritonReplicas(b *board) {
+	b.WithRow(row("Replicas")).
 		WithPanel(graph(half, "Inferences by replica", units.Short,
 			"Inferences per second of each replica, over all models.",
 			target{"A", by("pod", "nv_inference_count"), "{{pod}}"},
 		)).
 		WithPanel(graph(half, "Memory by replica", units.BytesIEC,
 			"Memory of the host in use, as Triton reports it.",
-			target{"A", gpu("nv_cpu_memory_used_bytes"), "{{pod}}"},
-		)).
-		WithRow(row("GPUs")).
+			target{"A", gauge("nv_cpu_memory_used_bytes"), "{{pod}}"},
+		))
+}
+
+// tritonGPUs shows each GPU.
+func tritonGPUs(b *board) {
+	b.WithRow(row("GPUs")).
 		WithPanel(graph(third, "GPU utilization", units.PercentUnit,
 			"Share of the time that a GPU was busy, as its driver reports it; no data without a GPU.",
-			target{"A", gpu("nv_gpu_utilization"), "{{pod}} {{gpu_uuid}}"},
+			target{"A", gauge("nv_gpu_utilization"), "{{pod}} {{gpu_uuid}}"},
 		)).
 		WithPanel(graph(third, "GPU memory", units.PercentUnit,
 			"Share of the GPU's memory in use.",
-			target{"A", gpu("nv_gpu_memory_used_bytes") + " / " + gpu("nv_gpu_memory_total_bytes"), "{{pod}} {{gpu_uuid}}"},
+			target{"A", gauge("nv_gpu_memory_used_bytes") + " / " + gauge("nv_gpu_memory_total_bytes"), "{{pod}} {{gpu_uuid}}"},
 		)).
 		WithPanel(graph(third, "GPU power", units.PercentUnit,
 			"Power draw of a GPU as a share of its limit.",
-			target{"A", gpu("nv_gpu_power_usage") + " / " + gpu("nv_gpu_power_limit"), "{{pod}} {{gpu_uuid}}"},
+			target{"A", gauge("nv_gpu_power_usage") + " / " + gauge("nv_gpu_power_limit"), "{{pod}} {{gpu_uuid}}"},
 		))
 }
+
+// gauge is a series of the selected release.
+func gauge(series string) string { return fmt.Sprintf("%s{%s}", series, of) }

@@ -42,15 +42,18 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{
-			"replicas", []string{string(promql.Windowed), string(promql.Instant)},
+			"replicas",
+			[]string{string(promql.Windowed), string(promql.Instant)},
 			func(p *promql.Params, value string) { p.Replicas = promql.Replicas(value) },
 		},
 		{
-			"inFlight", []string{string(promql.Larger), string(promql.Completed), string(promql.Active)},
+			"inFlight",
+			[]string{string(promql.Larger), string(promql.Completed), string(promql.Active)},
 			func(p *promql.Params, value string) { p.InFlight = promql.InFlight(value) },
 		},
 		{
-			"thinkTime", []string{"none", "given", "measured"},
+			"thinkTime",
+			[]string{"none", "given", "measured"},
 			func(p *promql.Params, value string) {
 				p.ThinkTime = map[string]time.Duration{"none": 0, "given": holeThinkTime, "measured": promql.Measured}[value]
 			},

@@ -93,9 +93,13 @@ func compare(t *testing.T, run *template.Template, envoy, triton string, interva
 			think    time.Duration
 			name     string
 		}{
-			{promql.Completed, 0, "none"}, {promql.Larger, 0, "none"}, {promql.Active, 0, "none"},
-			{promql.Completed, 1500 * time.Millisecond, "given"}, {promql.Larger, time.Minute, "given"},
-			{promql.Active, 24 * time.Hour, "given"}, {promql.Active, promql.Measured, "measured"},
+			{promql.Completed, 0, "none"},
+			{promql.Larger, 0, "none"},
+			{promql.Active, 0, "none"},
+			{promql.Completed, 1500 * time.Millisecond, "given"},
+			{promql.Larger, time.Minute, "given"},
+			{promql.Active, 24 * time.Hour, "given"},
+			{promql.Active, promql.Measured, "measured"},
 		} {
 			p.InFlight, p.ThinkTime = mode.inFlight, mode.think
 			for name, q := range defines {

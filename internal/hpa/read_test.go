@@ -81,12 +81,14 @@ func TestReadRefuses(t *testing.T) {
 		"a threshold that rounds to 0": {
 			`{triggers: [{type: prometheus, metadata: {threshold: "0.0004"}}]}`, "threshold: must be at least 0.001, got 0.0004",
 		},
-		"a negative threshold":     {`{triggers: [{type: prometheus, metadata: {threshold: "-1"}}]}`, "threshold: must be at least 0.001"},
-		"no threshold":             {`{triggers: [{type: prometheus}]}`, `threshold: must be a number, got ""`},
-		"metadata not of strings":  {`{triggers: [{type: prometheus, metadata: {threshold: 2}}]}`, "metadata.threshold: must be a string, got 2"},
-		"another trigger":          {`{triggers: [{type: cpu, metadata: {threshold: "2"}}]}`, "type: must be prometheus, got cpu"},
-		"no trigger":               {`{}`, "triggers: must be at least one, got none"},
-		"Utilization":              {`{triggers: [{type: prometheus, metricType: Utilization, metadata: {threshold: "2"}}]}`, "metricType: must be"},
+		"a negative threshold":    {`{triggers: [{type: prometheus, metadata: {threshold: "-1"}}]}`, "threshold: must be at least 0.001"},
+		"no threshold":            {`{triggers: [{type: prometheus}]}`, `threshold: must be a number, got ""`},
+		"metadata not of strings": {`{triggers: [{type: prometheus, metadata: {threshold: 2}}]}`, "metadata.threshold: must be a string, got 2"},
+		"another trigger":         {`{triggers: [{type: cpu, metadata: {threshold: "2"}}]}`, "type: must be prometheus, got cpu"},
+		"no trigger":              {`{}`, "triggers: must be at least one, got none"},
+		"Utilization": {
+			`{triggers: [{type: prometheus, metricType: Utilization, metadata: {threshold: "2"}}]}`, "metricType: must be",
+		},
 		"a key that changes sizes": {`{` + triggers + `, advanced: {scalingModifiers: {formula: load}}}`, "scalingModifiers"},
 		"an unknown fallback": {
 			`{` + triggers + `, fallback: {behavior: scalingModifiers}}`, "fallback.behavior: must be static, currentReplicas,",

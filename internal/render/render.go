@@ -160,10 +160,12 @@ func (o Options) Validate(c *Loaded) error {
 func (o Options) capabilities(c *Loaded) (*chartutil.Capabilities, promql.FieldErrors) {
 	var errs promql.FieldErrors
 	if err := chartutil.ValidateReleaseName(o.Release); err != nil {
-		errs.Addf("release name", "must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)
+		errs.Addf("release name",
+			"must be at most 53 lower-case letters, digits, dashes and dots, with a letter or digit at both ends, got %q", o.Release)
 	}
 	if !namespaceName.MatchString(o.Namespace) {
-		errs.Addf("namespace", "must be at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends, got %q", o.Namespace)
+		errs.Addf("namespace",
+			"must be at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends, got %q", o.Namespace)
 	}
 	text := o.KubeVersion
 	if text == "" {

@@ -34,7 +34,8 @@ func TestAllGivesObjectsNotesAndAdvice(t *testing.T) {
 	if err != nil || len(r.Documents) != 1 || len(r.Advice) > 0 {
 		t.Errorf("another chart: got %v, %v", r, err)
 	}
-	r, err = render.All(manifest.Chart(t), manifest.Values(t, "{serverLoadThreshold: 100, keda: {enabled: true}, prometheus: {enabled: true}}"), manifest.Options)
+	warned := manifest.Values(t, "{serverLoadThreshold: 100, keda: {enabled: true}, prometheus: {enabled: true}}")
+	r, err = render.All(manifest.Chart(t), warned, manifest.Options)
 	if err != nil || len(r.Documents) < 3 || !r.Advice.Has("serverLoadThreshold") || r.Notes == "" {
 		t.Errorf("ours: got %d objects, advice %v, notes %q, %v", len(r.Documents), r.Advice, r.Notes, err)
 	}

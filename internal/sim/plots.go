@@ -134,7 +134,9 @@ func newPlot(x, y string) *plot.Plot {
 	p.X.Min, p.Y.Min = 0, 0
 	p.Legend.XOffs, p.Legend.Padding = vg.Points(6), vg.Points(2)
 	p.Y.Tick.Marker, p.X.Tick.Marker = plot.TickerFunc(ticks), plot.TickerFunc(ticks)
-	for _, style := range []*draw.TextStyle{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, style := range []*draw.TextStyle{
+		&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
+	} {
 		style.Font.Variant = "Sans"
 	}
 	p.Add(plotter.NewGrid())

@@ -17,18 +17,31 @@ type known struct {
 }
 
 var knownPolicies = []known{
-	{Name: "queue-latency", About: "the metric of SuperSONIC 0.3.1: queue time per executed batch, held at 100 ms with metricType Value", values: queueLatency},
-	{Name: "written-form", About: "the built-in metric with the last number of replicas, not its mean", values: func() (map[string]any, error) {
-		return map[string]any{"serverLoadReplicas": string(promql.Instant)}, nil
-	}},
+	{
+		Name: "queue-latency", About: "the metric of SuperSONIC 0.3.1: queue time per executed batch, held at 100 ms with metricType Value",
+		values: queueLatency,
+	},
+	{
+		Name: "written-form", About: "the built-in metric with the last number of replicas, not its mean",
+		values: func() (map[string]any, error) {
+			return map[string]any{"serverLoadReplicas": string(promql.Instant)}, nil
+		},
+	},
 	{Name: "built-in", About: "the built-in metric, with the scenario's values", values: func() (map[string]any, error) { return nil, nil }},
-	{Name: "measured", About: "the built-in metric with the clients that think counted by their connections", values: func() (map[string]any, error) {
-		return map[string]any{"serverLoadThinkTime": "measured"}, nil
-	}},
-	{Name: "think-60s", About: "the built-in metric with a think time of 60 s, for requests that wait for nobody", values: func() (map[string]any, error) {
-		return map[string]any{"serverLoadThinkTime": "60s", "serverLoadInFlight": string(promql.Active)}, nil
-	}},
-	{Name: "concurrency-target", About: "2 requests in flight for each replica, over a mean of 1 m, as Knative counts", values: concurrencyTarget},
+	{
+		Name: "measured", About: "the built-in metric with the clients that think counted by their connections",
+		values: func() (map[string]any, error) { return map[string]any{"serverLoadThinkTime": "measured"}, nil },
+	},
+	{
+		Name: "think-60s", About: "the built-in metric with a think time of 60 s, for requests that wait for nobody",
+		values: func() (map[string]any, error) {
+			return map[string]any{"serverLoadThinkTime": "60s", "serverLoadInFlight": string(promql.Active)}, nil
+		},
+	},
+	{
+		Name: "concurrency-target", About: "2 requests in flight for each replica, over a mean of 1 m, as Knative counts",
+		values: concurrencyTarget,
+	},
 	{Name: "value-target", About: "the occupancy ratio with metricType Value; not compared unless named", values: valueTarget, named: true},
 }
 

@@ -41,7 +41,9 @@ type run struct {
 
 // fixed runs a fleet of a fixed size, all of it ready at the start. It ends early
 // with that many requests in flight, if not 0.
-func (s *Scenario) fixed(ctx context.Context, settings Settings, replicas int, seed uint64, backlog int, progress func(float64)) (*Outcome, error) {
+func (s *Scenario) fixed(
+	ctx context.Context, settings Settings, replicas int, seed uint64, backlog int, progress func(float64),
+) (*Outcome, error) {
 	c := s.config(settings)
 	c.Replicas = replicas
 	r := s.newRun(c, &settings, seed)
@@ -105,8 +107,9 @@ func (r *run) until(ctx context.Context, progress func(float64)) error {
 		sync = time.Duration(r.phase.Int64N(int64(hpa.SyncPeriod)))
 		poll = time.Duration(r.phase.Int64N(int64(r.settings.Scaler.PollingInterval)))
 	}
-	for r.world.Now() < r.end && !r.done() {
-		if err := ctx.Err(); err != nil {
+	var err error
+	for err == nil && r.world.Now() < r.end && !r.done() {
+		if ctx.Err() != nil {
 			return nil // What is known so far is the result.
 		}
 		t := r.next()
@@ -125,7 +128,6 @@ func (r *run) until(ctx context.Context, progress func(float64)) error {
 				return nil
 			}
 		}
-		var err error
 		switch next {
 		case sync:
 			err = r.sync(ctx)
@@ -134,11 +136,8 @@ func (r *run) until(ctx context.Context, progress func(float64)) error {
 			err = r.poll(ctx)
 			poll += r.settings.Scaler.PollingInterval
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
 
 // never is after every run.

@@ -99,7 +99,11 @@ func TestReadGivesThresholds(t *testing.T) {
 		{"fraction", map[string]any{"serverLoadThreshold": 1.5}, promql.Thresholds{Scaling: 1.5, Admission: 3}},
 		{"set", map[string]any{"serverAdmissionThreshold": 5.0}, promql.Thresholds{Scaling: 2, Admission: 5}},
 		{"custom-metric", map[string]any{"serverLoadMetric": "up", "serverLoadThreshold": 20.0}, promql.Thresholds{Scaling: 20, Admission: 20}},
-		{"custom-metric-below", map[string]any{"serverLoadMetric": "up", "serverAdmissionThreshold": 1.0}, promql.Thresholds{Scaling: 2, Admission: 1}},
+		{
+			"custom-metric-below",
+			map[string]any{"serverLoadMetric": "up", "serverAdmissionThreshold": 1.0},
+			promql.Thresholds{Scaling: 2, Admission: 1},
+		},
 		{"gate-off", map[string]any{"serverAdmissionThreshold": 1.0}, promql.Thresholds{Scaling: 2, Admission: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -163,8 +167,14 @@ func TestErrorsSayWhatAndGot(t *testing.T) {
 		user       map[string]any
 	}{
 		{"threshold-of-zero", "serverLoadThreshold: must be a number of at least 0.001, got 0", map[string]any{"serverLoadThreshold": 0.0}},
-		{"admission-at-scaling", "serverAdmissionThreshold: must be above the scaling threshold of 2, got 2", gateOn(map[string]any{"serverAdmissionThreshold": 2.0})},
-		{"admission-of-zero-with-a-custom-metric", "serverAdmissionThreshold: must be a number of at least 0.001, got 0", map[string]any{"serverLoadMetric": "up", "serverAdmissionThreshold": 0.0}},
+		{
+			"admission-at-scaling", "serverAdmissionThreshold: must be above the scaling threshold of 2, got 2",
+			gateOn(map[string]any{"serverAdmissionThreshold": 2.0}),
+		},
+		{
+			"admission-of-zero-with-a-custom-metric", "serverAdmissionThreshold: must be a number of at least 0.001, got 0",
+			map[string]any{"serverLoadMetric": "up", "serverAdmissionThreshold": 0.0},
+		},
 		{"interval-of-zero", "serverLoadRateInterval: must be at least 1ms, got 0s", map[string]any{"serverLoadRateInterval": "0s"}},
 		{"range-vector", "serverLoadMetric: must be an instant vector, got a range vector", map[string]any{"serverLoadMetric": "up[5m]"}},
 	} {

@@ -159,9 +159,13 @@ func TestStartUpAlerts(t *testing.T) {
 
 // An Envoy that is not scraped does not affect a metric of the user's own, and the alert says so.
 func TestAlertWithOwnMetric(t *testing.T) {
-	for _, r := range rulesOf(t, manifest.File(t, manifest.Render(t, watched+"serverLoadMetric: vector(1)\n"), prometheusConfigMap, "rules.yml")) {
-		if text := r.Annotations["description"]; r.Alert == "SupersonicEnvoyNotScraped" && (strings.Contains(text, "Both queries") || !strings.Contains(text, "serverLoadMetric")) {
-			t.Errorf("with a metric of the user's own: %s", text)
-		}
+	m := manifest.Render(t, watched+"serverLoadMetric: vector(1)\n")
+	rules := rulesOf(t, manifest.File(t, m, prometheusConfigMap, "rules.yml"))
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.Alert == "SupersonicEnvoyNotScraped" })
+	if i < 0 {
+		t.Fatal("the alert is missing")
+	}
+	if text := rules[i].Annotations["description"]; strings.Contains(text, "Both queries") || !strings.Contains(text, "serverLoadMetric") {
+		t.Errorf("with a metric of the user's own: %s", text)
 	}
 }

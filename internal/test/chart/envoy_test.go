@@ -73,7 +73,10 @@ func TestEnvoyRestarts(t *testing.T) {
 		{"triton-resources", base + "triton: {resources: {limits: {cpu: 3}}}\n", false},
 		{"envoy-replicas", strings.Replace(base, "rate_limiter", "replicas: 3, topologySpreadConstraints: [], rate_limiter", 1), false},
 		{"envoy-limit", strings.Replace(base, "rate_limiter", "maxConnections: 5, rate_limiter", 1), true},
-		{"prometheus-address", "prometheus: {external: {enabled: true, url: prom.example.org}}\n" + strings.TrimPrefix(base, "prometheus: {enabled: true}\n"), true},
+		{
+			"prometheus-address",
+			"prometheus: {external: {enabled: true, url: prom.example.org}}\n" + strings.TrimPrefix(base, "prometheus: {enabled: true}\n"), true,
+		},
 		{"envoy-image", strings.Replace(base, "rate_limiter", "image: mine, rate_limiter", 1), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,8 +126,14 @@ func TestEnvoyArguments(t *testing.T) {
 		want         []string // after ours
 	}{
 		{"default", "", []string{"--concurrency", "8", "--log-level", "info"}},
-		{"of-earlier-values", "envoy: {args: [--config-path, /etc/envoy/envoy.yaml, --log-level, warn, --log-path, /dev/stdout]}", []string{"--concurrency", "8", "--log-level", "warn", "--log-path", "/dev/stdout"}},
-		{"two-words-in-one", `envoy: {args: ["--config-path /etc/envoy/envoy.yaml", "--log-format [%l] %v"]}`, []string{"--concurrency", "8", "--log-format", "[%l] %v"}},
+		{
+			"of-earlier-values", "envoy: {args: [--config-path, /etc/envoy/envoy.yaml, --log-level, warn, --log-path, /dev/stdout]}",
+			[]string{"--concurrency", "8", "--log-level", "warn", "--log-path", "/dev/stdout"},
+		},
+		{
+			"two-words-in-one", `envoy: {args: ["--config-path /etc/envoy/envoy.yaml", "--log-format [%l] %v"]}`,
+			[]string{"--concurrency", "8", "--log-format", "[%l] %v"},
+		},
 		{"own-concurrency", "envoy: {args: [--concurrency, '2']}", []string{"--concurrency", "2"}},
 		{"part-of-a-cpu", "envoy: {args: [], resources: {limits: {cpu: 1500m}}}", []string{"--concurrency", "2"}},
 		{"no-limit", "envoy: {args: [], resources: {limits: {cpu: null}}}", nil},
@@ -160,10 +169,16 @@ func TestIngress(t *testing.T) {
 		port                       int32
 	}{
 		{"default-tls", "envoy: {ingress: {enabled: true, hostName: a.example.org}}", "a.example.org", "", true, 8001},
-		{"own-certificate", "envoy: {ingress: {enabled: true, hostName: a.example.org, tls: {secretName: cert}}}", "a.example.org", "cert", true, 8001},
+		{
+			"own-certificate", "envoy: {ingress: {enabled: true, hostName: a.example.org, tls: {secretName: cert}}}", "a.example.org", "cert", true,
+			8001,
+		},
 		{"no-tls", "envoy: {ingress: {enabled: true, hostName: a.example.org, tls: {enabled: false}}}", "a.example.org", "", false, 8001},
 		{"every-host", `envoy: {ingress: {enabled: true, hostName: "*"}}`, "", "", true, 8001},
-		{"other-port", "envoy: {ingress: {enabled: true, hostName: a.example.org}, service: {ports: [{name: grpc, port: 80, targetPort: 8001}]}}", "a.example.org", "", true, 80},
+		{
+			"other-port", "envoy: {ingress: {enabled: true, hostName: a.example.org}, service: {ports: [{name: grpc, port: 80, targetPort: 8001}]}}",
+			"a.example.org", "", true, 80,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := manifest.Render(t, c.values)

@@ -47,7 +47,9 @@ func TestChartInsideAnother(t *testing.T) {
 			name: "keda-and-a-global-of-the-parent", want: "cooldownPeriod: 600",
 			values: "global: {site: here}\nsupersonic: {enabled: true, keda: {enabled: true, minReplicaCount: 0}, prometheus: {enabled: true}}",
 		},
-		{name: "unknown-key", values: "supersonic: {enabled: true, triton: {replica: 3}}", wantErr: "additional properties 'replica' not allowed"},
+		{
+			name: "unknown-key", values: "supersonic: {enabled: true, triton: {replica: 3}}", wantErr: "additional properties 'replica' not allowed",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			write(t, dir, "values.yaml", tc.values)

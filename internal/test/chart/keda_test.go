@@ -187,7 +187,8 @@ func TestScalingPolicies(t *testing.T) {
 			autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(600)), Policies: policy(1, 120)},
 		},
 		{
-			"given", "scaleUp: {stabilizationWindowSeconds: 30, periodSeconds: 20, stepsize: 1}, scaleDown: {stabilizationWindowSeconds: 0, periodSeconds: 45, stepsize: 2}",
+			"given", "scaleUp: {stabilizationWindowSeconds: 30, periodSeconds: 20, stepsize: 1}, " +
+				"scaleDown: {stabilizationWindowSeconds: 0, periodSeconds: 45, stepsize: 2}",
 			autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(30)), Policies: policy(1, 20)},
 			autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(0)), Policies: policy(2, 45)},
 		},

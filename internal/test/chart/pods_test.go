@@ -95,7 +95,9 @@ func TestObservingPods(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"sonic-prometheus", "sonic-grafana-server", "sonic-tempo", "sonic-otel-collector", "sonic-metrics-collector"} {
+	for _, want := range []string{
+		"sonic-prometheus", "sonic-grafana-server", "sonic-tempo", "sonic-otel-collector", "sonic-metrics-collector",
+	} {
 		if !seen[want] {
 			t.Errorf("no Deployment %s is rendered", want)
 		}
@@ -114,7 +116,8 @@ func unrestricted(pod corev1.PodSpec) []string {
 	}
 	for _, c := range pod.Containers {
 		s := c.SecurityContext
-		if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
+		if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation ||
+			s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
 			s.Capabilities == nil || len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) > 0 {
 			say("container %s keeps rights: %v", c.Name, s)
 		}
@@ -184,7 +187,9 @@ func TestPodMonitors(t *testing.T) {
 	values := manifest.Values(t, `
 nameOverride: other
 triton: {labels: {team: hep}}
-prometheus: {external: {enabled: true, url: metrics.example.org, scrapeInterval: 15s}, podMonitors: {enabled: true, labels: {release: stack}}}
+prometheus:
+  external: {enabled: true, url: metrics.example.org, scrapeInterval: 15s}
+  podMonitors: {enabled: true, labels: {release: stack}}
 `)
 	docs, err := render.Documents(manifest.Chart(t), values, manifest.Options)
 	if err != nil {

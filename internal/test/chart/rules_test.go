@@ -170,11 +170,12 @@ prometheus:
   podMonitors: {enabled: true, labels: {release: stack}, interval: 15s}
   rules: {labels: {role: alert-rules}, alertLabels: {team: inference}}
 `)
-	i := slices.IndexFunc(manifest.Objects(t, m, "prometheus/podmonitors.yaml"), func(o map[string]any) bool { return o["kind"] == "PrometheusRule" })
+	objects := manifest.Objects(t, m, "prometheus/podmonitors.yaml")
+	i := slices.IndexFunc(objects, func(o map[string]any) bool { return o["kind"] == "PrometheusRule" })
 	if i < 0 {
 		t.Fatal("no PrometheusRule is rendered")
 	}
-	o := manifest.Objects(t, m, "prometheus/podmonitors.yaml")[i]
+	o := objects[i]
 	spec, err := yaml.Marshal(o["spec"])
 	if err != nil {
 		t.Fatal(err)

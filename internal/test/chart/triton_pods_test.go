@@ -29,7 +29,8 @@ func TestTritonPodRestricted(t *testing.T) {
 				t.Error("a token is mounted that nothing reads")
 			}
 			for _, c := range pod.Containers {
-				if s := c.SecurityContext; *s.AllowPrivilegeEscalation || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
+				all := []corev1.Capability{"ALL"}
+				if s := c.SecurityContext; *s.AllowPrivilegeEscalation || !slices.Equal(s.Capabilities.Drop, all) || len(s.Capabilities.Add) > 0 {
 					t.Errorf("securityContext of container %s: got %v", c.Name, s)
 				}
 			}
@@ -68,10 +69,12 @@ triton:
 	d, c := triton(t, m)
 	pod := d.Spec.Template
 	got := []any{
-		pod.Spec.ImagePullSecrets, pod.Annotations, pod.Labels["team"], pod.Spec.NodeSelector, len(pod.Spec.Tolerations), pod.Spec.Affinity != nil,
+		pod.Spec.ImagePullSecrets, pod.Annotations, pod.Labels["team"], pod.Spec.NodeSelector, len(pod.Spec.Tolerations),
+		pod.Spec.Affinity != nil,
 		len(pod.Spec.TopologySpreadConstraints), pod.Spec.PriorityClassName, *pod.Spec.RuntimeClassName, len(c.Env), len(c.EnvFrom),
 		pod.Spec.InitContainers[0].Name, pod.Spec.Containers[1].Name, c.ImagePullPolicy, c.Resources.Limits.Cpu().String(),
-		c.Resources.Limits.Memory().Value(), c.Resources.Requests.Cpu().String(), pod.Spec.ServiceAccountName, *pod.Spec.AutomountServiceAccountToken,
+		c.Resources.Limits.Memory().Value(), c.Resources.Requests.Cpu().String(), pod.Spec.ServiceAccountName,
+		*pod.Spec.AutomountServiceAccountToken,
 	}
 	want := []any{
 		[]corev1.LocalObjectReference{{Name: "registry"}, {Name: "other"}},

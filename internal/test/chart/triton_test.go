@@ -60,7 +60,8 @@ func TestTritonCommand(t *testing.T) {
 			[]string{"exec " + server + " --model-repository=/m"},
 		},
 		{
-			"string-of-several-lines", "triton:\n  command: [/bin/sh, -c]\n  args:\n  - |\n    tritonserver \\\n    --model-repository=/m \\\n    --log-verbose=0\n",
+			"string-of-several-lines",
+			"triton:\n  command: [/bin/sh, -c]\n  args:\n  - |\n    tritonserver \\\n    --model-repository=/m \\\n    --log-verbose=0\n",
 			[]string{"/bin/sh", "-c"},
 			[]string{"exec tritonserver \\\n--model-repository=/m \\\n--log-verbose=0"},
 		},
@@ -139,7 +140,9 @@ func TestTritonProbes(t *testing.T) {
 			t.Errorf("probe asks %s, want %s", got, name)
 		}
 	}
-	_, c = triton(t, manifest.Render(t, "triton: {readinessProbe: {reset: true}, startupProbe: {reset: true}, livenessProbe: {enabled: false}}"))
+	_, c = triton(t, manifest.Render(t, `
+triton: {readinessProbe: {reset: true}, startupProbe: {reset: true}, livenessProbe: {enabled: false}}
+`))
 	timing := func(p *corev1.Probe) []int32 {
 		return []int32{p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold, p.TimeoutSeconds, p.SuccessThreshold}
 	}
@@ -152,7 +155,9 @@ func TestTritonProbes(t *testing.T) {
 	if c.LivenessProbe != nil {
 		t.Error("the liveness probe is there, want none")
 	}
-	_, c = triton(t, manifest.Render(t, "triton: {readinessProbe: {command: [/check, me], periodSeconds: 30}, startupProbe: {httpGet: {port: 8000}}}"))
+	_, c = triton(t, manifest.Render(t, `
+triton: {readinessProbe: {command: [/check, me], periodSeconds: 30}, startupProbe: {httpGet: {port: 8000}}}
+`))
 	if diff := cmp.Diff([]string{"/check", "me"}, c.ReadinessProbe.Exec.Command); diff != "" || c.ReadinessProbe.PeriodSeconds != 30 {
 		t.Errorf("readiness with a command of its own: got %v", c.ReadinessProbe)
 	}
@@ -168,10 +173,16 @@ func TestModelRepositoryVolumes(t *testing.T) {
 		makesClaim         bool
 	}{
 		{"pvc", "storageType: pvc, pvc: {claimName: models}", "persistentVolumeClaim: {claimName: models, readOnly: true}", false},
-		{"nfs", "storageType: nfs, nfs: {server: files.example.org, path: /models}", "nfs: {server: files.example.org, path: /models, readOnly: true}", false},
+		{
+			"nfs", "storageType: nfs, nfs: {server: files.example.org, path: /models}",
+			"nfs: {server: files.example.org, path: /models, readOnly: true}", false,
+		},
 		{"cvmfs-hostpath", "storageType: cvmfs-hostPath", "hostPath: {path: /cvmfs, type: Directory}", false},
 		{"cvmfs-pvc", "storageType: cvmfs-pvc", "persistentVolumeClaim: {claimName: sonic-cvmfs, readOnly: true}", true},
-		{"cvmfs-pvc-existing", "storageType: cvmfs-pvc, cvmfs: {claimName: cvmfs}", "persistentVolumeClaim: {claimName: cvmfs, readOnly: true}", false},
+		{
+			"cvmfs-pvc-existing", "storageType: cvmfs-pvc, cvmfs: {claimName: cvmfs}", "persistentVolumeClaim: {claimName: cvmfs, readOnly: true}",
+			false,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := manifest.Render(t, "triton: {modelRepository: {enabled: true, mountPath: /models, "+tc.values+"}}")
@@ -183,7 +194,8 @@ func TestModelRepositoryVolumes(t *testing.T) {
 			if diff := cmp.Diff([]corev1.Volume{want}, d.Spec.Template.Spec.Volumes); diff != "" {
 				t.Errorf("volumes mismatch (-want +got):\n%s", diff)
 			}
-			if got := c.VolumeMounts[0]; got.MountPath != "/models" || !got.ReadOnly || *got.MountPropagation != corev1.MountPropagationHostToContainer {
+			if got := c.VolumeMounts[0]; got.MountPath != "/models" || !got.ReadOnly ||
+				*got.MountPropagation != corev1.MountPropagationHostToContainer {
 				t.Errorf("mount: got %v", got)
 			}
 			if _, ok := m[claims]; ok != tc.makesClaim {
@@ -207,7 +219,12 @@ func TestTritonSharedMemory(t *testing.T) {
 	if v := d.Spec.Template.Spec.Volumes; len(v) > 0 {
 		t.Errorf("by default: got volumes %v, want none", v)
 	}
-	d, c := triton(t, manifest.Render(t, "triton: {shmSize: 1Gi, extraVolumes: [{name: extra, emptyDir: {}}], extraVolumeMounts: [{name: extra, mountPath: /extra}]}"))
+	d, c := triton(t, manifest.Render(t, `
+triton:
+  shmSize: 1Gi
+  extraVolumes: [{name: extra, emptyDir: {}}]
+  extraVolumeMounts: [{name: extra, mountPath: /extra}]
+`))
 	volumes := d.Spec.Template.Spec.Volumes
 	if len(volumes) != 2 || volumes[0].EmptyDir.Medium != corev1.StorageMediumMemory || volumes[0].EmptyDir.SizeLimit.String() != "1Gi" {
 		t.Errorf("volumes: got %v, want 1Gi of memory and the user's own", volumes)
@@ -218,7 +235,14 @@ func TestTritonSharedMemory(t *testing.T) {
 }
 
 func TestTritonPorts(t *testing.T) {
-	m := manifest.Render(t, "triton: {service: {ports: [{name: http, port: 80, targetPort: 8000}, {name: grpc, port: 81, targetPort: 8001, appProtocol: grpc}, {name: metrics, port: 82, targetPort: 8002, protocol: TCP}]}}")
+	m := manifest.Render(t, `
+triton:
+  service:
+    ports:
+      - {name: http, port: 80, targetPort: 8000}
+      - {name: grpc, port: 81, targetPort: 8001, appProtocol: grpc}
+      - {name: metrics, port: 82, targetPort: 8002, protocol: TCP}
+`)
 	_, c := triton(t, m)
 	service := manifest.Object[corev1.Service](t, m, "triton/service.yaml")
 	if service.Spec.ClusterIP != corev1.ClusterIPNone {

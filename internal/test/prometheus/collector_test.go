@@ -22,8 +22,10 @@ func TestCollector(t *testing.T) {
 		t.Errorf("/health says %q", got)
 	}
 	text := get(t, at+"/metrics?match[]=up")
-	if !strings.Contains(text, `nv_gpu_utilization{`) || !strings.Contains(text, `release="sonic"`) || !strings.Contains(text, "nv_cpu_utilization") {
-		t.Errorf("/metrics lacks the servers' series:\n%s", text)
+	for _, want := range []string{"nv_gpu_utilization{", `release="sonic"`, "nv_cpu_utilization"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("/metrics lacks %s:\n%s", want, text)
+		}
 	}
 	if strings.Contains(text, "envoy_cluster") || strings.Contains(text, "\nup{") {
 		t.Errorf("/metrics serves more than the servers' series:\n%s", text)

@@ -36,7 +36,10 @@ func pods(t *testing.T) []map[string]string {
 	stub := httptest.NewServer(mux)
 	t.Cleanup(stub.Close)
 	pod := func(name, phase, port string) map[string]string {
-		return map[string]string{"address": stub.Listener.Addr().String(), "pod_name": name, "pod_phase": phase, "pod_container_port_name": port, "namespace": "cms"}
+		return map[string]string{
+			"address": stub.Listener.Addr().String(), "pod_name": name, "pod_phase": phase,
+			"pod_container_port_name": port, "namespace": "cms",
+		}
 	}
 	return []map[string]string{
 		pod("triton-0", "Running", "metrics"), pod("triton-0", "Running", "grpc"), pod("triton-1", "Succeeded", "metrics"),
@@ -88,7 +91,8 @@ func TestNativeHistograms(t *testing.T) {
 		const of = `envoy_cluster_name="triton_grpc_service"`
 		ended := time.Since(begun).Milliseconds() / 125 // eight requests of a second each are in flight
 		fmt.Fprintf(w, "envoy_cluster_membership_healthy{%s} 2\n", of)
-		fmt.Fprintf(w, "# TYPE envoy_cluster_upstream_rq_xx counter\nenvoy_cluster_upstream_rq_xx{%s,envoy_response_code_class=\"2\"} %d\n", of, ended)
+		fmt.Fprintf(w, "# TYPE envoy_cluster_upstream_rq_xx counter\n")
+		fmt.Fprintf(w, "envoy_cluster_upstream_rq_xx{%s,envoy_response_code_class=\"2\"} %d\n", of, ended)
 		fmt.Fprintf(w, "# TYPE envoy_cluster_upstream_rq_time histogram\n")
 		for _, le := range []string{"1000", "2500", "+Inf"} {
 			fmt.Fprintf(w, "envoy_cluster_upstream_rq_time_bucket{%s,le=%q} %d\n", of, le, ended)
@@ -104,7 +108,8 @@ func TestNativeHistograms(t *testing.T) {
 		config["global"].(map[string]any)["convert_classic_histograms_to_nhcb"] = true
 	})
 	envoy.Await(t, limit, "the classic histogram is gone", func() bool {
-		return s.value(t, "count(envoy_cluster_upstream_rq_time)") != "" && s.value(t, "count_over_time(envoy_cluster_upstream_rq_time_sum[5s])") == ""
+		return s.value(t, "count(envoy_cluster_upstream_rq_time)") != "" &&
+			s.value(t, "count_over_time(envoy_cluster_upstream_rq_time_sum[5s])") == ""
 	})
 	envoy.Await(t, limit, "8 requests are in flight", func() bool {
 		needed, err := strconv.ParseFloat(s.value(t, `supersonic:needed_replicas{release="sonic",namespace="cms"}`), 64)
@@ -129,13 +134,17 @@ func TestRemoteWriteReceiver(t *testing.T) {
 		values string
 		want   bool
 	}{
-		"nobody":              {"", false},
-		"tempo":               {"tempo: {enabled: true}", true},
-		"tempo-without":       {"tempo: {enabled: true, tempo: {metricsGenerator: {enabled: false}}}", false},
-		"tempo-to-another":    {"tempo: {enabled: true, tempo: {metricsGenerator: {remoteWriteUrl: \"http://other:9090/api/v1/write\"}}}", false},
-		"collector":           {"tempo: {enabled: true}\nopentelemetry-collector: {enabled: true}", true},
-		"flag-of-0.3.1":       {"", true},
-		"collector-elsewhere": {"opentelemetry-collector: {enabled: true, config: {exporters: {otlp: {endpoint: \"http://t:4317\"}, prometheusremotewrite: {endpoint: \"http://other/write\"}}}}", false},
+		"nobody":           {"", false},
+		"tempo":            {"tempo: {enabled: true}", true},
+		"tempo-without":    {"tempo: {enabled: true, tempo: {metricsGenerator: {enabled: false}}}", false},
+		"tempo-to-another": {"tempo: {enabled: true, tempo: {metricsGenerator: {remoteWriteUrl: \"http://other:9090/api/v1/write\"}}}", false},
+		"collector":        {"tempo: {enabled: true}\nopentelemetry-collector: {enabled: true}", true},
+		"flag-of-0.3.1":    {"", true},
+		"collector-elsewhere": {`
+opentelemetry-collector:
+  enabled: true
+  config: {exporters: {otlp: {endpoint: "http://t:4317"}, prometheusremotewrite: {endpoint: "http://other/write"}}}
+`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := "[]"

@@ -101,7 +101,8 @@ func TestTokens(t *testing.T) {
 	})
 	const first, second = "https://one.example.org", "https://two.example.org"
 	met := jwt.MapClaims{"groups": []string{"staff", "physics"}, "realm": map[string]any{"level": "full"}}
-	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"iss": first, "aud": "sonic"}).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"iss": first, "aud": "sonic"}).
+		SignedString(jwt.UnsafeAllowNoneSignatureType)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,10 @@ func TestControlMethods(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {paths: {work: [" + inference + "RepositoryModelLoad]}}"})
 	p.infer(t, codes.OK)
 	for _, method := range control[1:] {
-		for _, form := range []string{method, method + "?a=b", method + "/", method + "%20", "%" + fmt.Sprintf("%x", method[0]) + method[1:], strings.ToLower(method), "x/../" + method} {
+		for _, form := range []string{
+			method, method + "?a=b", method + "/", method + "%20", fmt.Sprintf("%%%x", method[0]) + method[1:],
+			strings.ToLower(method), "x/../" + method,
+		} {
 			want := codes.Unimplemented // as anything that is no method
 			if form[0] == '%' || strings.HasPrefix(form, method+"?") || form == method || strings.Contains(form, "..") {
 				want = codes.PermissionDenied

@@ -140,7 +140,13 @@ func emptyPlot(title string) *plot.Plot {
 	p.Title.Text, p.X.Label.Text = title, "time (seconds)"
 	p.Title.Padding = legendHeight + vg.Points(4)
 	p.Y.Min = 0
-	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 60, Label: "60"}, {Value: 120, Label: "120"}, {Value: 180, Label: "180"}, {Value: 240, Label: "240"}}
+	p.X.Tick.Marker = plot.ConstantTicks{
+		{Value: 0, Label: "0"},
+		{Value: 60, Label: "60"},
+		{Value: 120, Label: "120"},
+		{Value: 180, Label: "180"},
+		{Value: 240, Label: "240"},
+	}
 	p.Y.Tick.Marker = plot.TickerFunc(func(least, most float64) []plot.Tick {
 		var ticks []plot.Tick
 		for _, tick := range (plot.DefaultTicks{}).Ticks(least, most) {

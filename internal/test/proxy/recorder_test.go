@@ -70,7 +70,8 @@ func read(name string) bool {
 	for _, prefix := range []string{
 		"nv_inference_", "nv_cpu_", "envoy_server_live", "envoy_server_uptime", "envoy_server_memory_allocated",
 		"envoy_http_downstream_rq_t", "envoy_http_downstream_cx_active", "envoy_http_lua_gate_",
-		"envoy_cluster_membership_healthy", "envoy_cluster_upstream_rq_", "envoy_cluster_upstream_cx_active", "envoy_cluster_upstream_cx_none_healthy",
+		"envoy_cluster_membership_healthy", "envoy_cluster_upstream_rq_", "envoy_cluster_upstream_cx_active",
+		"envoy_cluster_upstream_cx_none_healthy",
 	} {
 		if strings.HasPrefix(name, prefix) {
 			return !strings.HasPrefix(name, "envoy_cluster_upstream_rq_time_bucket")
@@ -91,7 +92,8 @@ func (r *recorder) names() []string {
 
 func (r *recorder) text() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# What a real Envoy and two real Tritons exported, every %s under load, with the labels of the chart's scrape jobs.\n", recordInterval)
+	fmt.Fprintf(&b, "# What a real Envoy and two real Tritons exported, every %s under load, with the labels of the chart's scrape jobs.\n",
+		recordInterval)
 	fmt.Fprintf(&b, "# Written by: go test ./internal/test/proxy -run TestRecording -record\nload %s\n", recordInterval)
 	for _, series := range slices.Sorted(maps.Keys(r.values)) {
 		fmt.Fprintf(&b, "  %s %s\n", series, strings.Join(r.values[series], " "))

@@ -19,7 +19,8 @@ type Arm struct {
 // Arms are compared with each other.
 var Arms = []Arm{
 	{
-		"queue-latency", "the previous metric (queue latency), as chart 0.3.1 used it: over 30 s, with metricType Value and a threshold of 100 ms",
+		"queue-latency",
+		"the previous metric (queue latency), as chart 0.3.1 used it: over 30 s, with metricType Value and a threshold of 100 ms",
 		func(_ int, query string) []string {
 			return []string{
 				"--set-string", "serverLoadMetric=" + escape(query), "--set", "serverLoadThreshold=100",

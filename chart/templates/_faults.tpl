@@ -6,6 +6,7 @@ which NOTES and `supersonic lint` print.
 */ -}}
 {{- define "supersonic.faults" -}}
 {{- $parts := list
+  "characters"
   "names"
   "labels"
   "pods"

@@ -4,6 +4,9 @@
 {{- if and .Values.serverLoadMetric (not (trim .Values.serverLoadMetric)) }}
 serverLoadMetric: must be a PromQL query, or empty for the built-in metric, got {{ quote .Values.serverLoadMetric }}
 {{- end }}
+{{- range $key := list "envoy" "triton" }}
+{{- include "supersonic.scaling.matcherFaults" (list $key (get $.Values.serverLoadSelector $key | default "")) }}
+{{- end }}
 {{- if include "supersonic.scaling.builtIn" . }}
 {{- include "supersonic.scaling.builtInFaults" . }}
 {{- if and $gate (not (kindIs "invalid" .Values.serverAdmissionThreshold)) }}
@@ -34,9 +37,6 @@ serverLoadRateInterval: must be at least 2 scrape intervals of {{ $scrape }}, ot
 {{- end }}
 {{- if gt (include "supersonic.scaling.milliseconds" .Values.serverLoadThinkTime | int64) 86400000 }}
 serverLoadThinkTime: must be from 0s to 1d, got {{ .Values.serverLoadThinkTime }}
-{{- end }}
-{{- range $key := list "envoy" "triton" }}
-{{- include "supersonic.scaling.matcherFaults" (list $key (get $.Values.serverLoadSelector $key | default "")) }}
 {{- end }}
 {{- if include "supersonic.scaling.isRead" . }}
 {{- if not (include "supersonic.scaling.seesEnvoy" .) }}

@@ -38,13 +38,13 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
     "@type": type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication
     providers:
       {{- range $providers }}
-      {{ .name }}:
+      {{ toJson .name }}:
         issuer: {{ toJson .issuer }}
         {{- with .audiences }}
         audiences: {{ toJson . }}
         {{- end }}
         from_headers: [{name: Authorization, value_prefix: "Bearer "}]
-        payload_in_metadata: {{ .name }}
+        payload_in_metadata: {{ toJson .name }}
         remote_jwks:
           http_uri: {uri: {{ toJson .uri }}, cluster: {{ .cluster }}, timeout: 5s}
           cache_duration: 300s
@@ -58,12 +58,12 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
     - match: {prefix: /}
       requires:
         {{- if eq (len $providers) 1 }}
-        provider_name: {{ (first $providers).name }}
+        provider_name: {{ (first $providers).name | toJson }}
         {{- else }}
         requires_any:
           requirements:
           {{- range $providers }}
-          - provider_name: {{ .name }}
+          - provider_name: {{ toJson .name }}
           {{- end }}
         {{- end }}
 {{- $rules := list }}
@@ -82,14 +82,14 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
     rules:
       action: ALLOW
       policies:
-        health:
+        "health methods":
           permissions:
           {{- range include "supersonic.envoy.healthMethods" (first .) | fromJsonArray }}
           - url_path: {path: {exact: {{ . }}}}
           {{- end }}
           principals: [{any: true}]
         {{- range $provider := last . }}
-        {{ $provider.name }}:
+        {{ toJson $provider.name }}:
           permissions: [{any: true}]
           principals:
           - and_ids:

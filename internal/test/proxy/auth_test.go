@@ -9,6 +9,8 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -287,5 +289,26 @@ envoy:
 	}
 	if failed := p.Value(t, "envoy_cluster_ssl_fail_verify_error", "envoy_cluster_name", "auth_cluster"); failed == 0 {
 		t.Error("no certificate was refused")
+	}
+}
+
+// A name that YAML reads as something else than a string, or that the chart uses itself, opens nothing.
+func TestProviderNames(t *testing.T) {
+	ca := envoy.NewAuthority(t)
+	for _, name := range []string{"null", "true", "health"} {
+		t.Run(name, func(t *testing.T) {
+			one := newIssuer(t, ca, "keys.example.org")
+			p := start(t, envoy.ProxyOptions{
+				Values:    strings.NewReplacer("name: two", "name: "+strconv.Quote(name)).Replace(twoProviders),
+				Endpoints: map[string]string{"auth_cluster_one": one.addr, "auth_cluster_" + name: one.addr},
+				Secrets:   map[string]string{"jwks-one/ca.crt": ca.PEM, "jwks-" + name + "/ca.crt": ca.PEM},
+			})
+			if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.Unauthenticated {
+				t.Errorf("ModelInfer without a token: %v %s", r.Code, r.Message)
+			}
+			if r := p.Client.Call(t.Context(), envoy.ServerReady, nil); r.Code != codes.OK {
+				t.Errorf("ServerReady without a token: %v %s", r.Code, r.Message)
+			}
+		})
 	}
 }

@@ -63,3 +63,26 @@ securityContext:
 {{- $suffix := regexFind "[a-zA-Z]+$" $text -}}
 {{- mulf (trimSuffix $suffix $text | float64) (get $factors $suffix | default 1) -}}
 {{- end -}}
+
+{{- /* What users add to a pod's volumes. Takes a list: the key of the component, its volumes and its mounts as YAML. */ -}}
+{{- define "supersonic.pods.volumeFaults" -}}
+{{- $key := first . -}}
+{{- $volumes := list -}}
+{{- range index . 1 | fromYamlArray }}
+{{- if has .name $volumes }}
+{{ $key }}.extraVolumes: must have names that are unique in the pod, got {{ quote .name }}
+{{- end }}
+{{- $volumes = append $volumes .name }}
+{{- end }}
+{{- $paths := list -}}
+{{- range last . | fromYamlArray }}
+{{- $path := get . "mountPath" }}
+{{- if not (has .name $volumes) }}
+{{ $key }}.extraVolumeMounts: must name a volume of {{ $key }}.extraVolumes, got {{ quote .name }}
+{{- end }}
+{{- if has $path $paths }}
+{{ $key }}.extraVolumeMounts: must have mountPaths that are unique in the container, got {{ quote $path }}
+{{- end }}
+{{- $paths = append $paths $path }}
+{{- end }}
+{{- end -}}

@@ -7,6 +7,7 @@
 {{- include "supersonic.envoy.drainFaults" . }}
 {{- include "supersonic.envoy.authFaults" . }}
 {{- include "supersonic.envoy.configFaults" . }}
+{{- include "supersonic.pods.volumeFaults" (list "envoy" (include "supersonic.envoy.volumes" .) (include "supersonic.envoy.mounts" .)) }}
 {{- else }}
 {{- include "supersonic.envoy.absenceFaults" .Values.envoy }}
 {{- end }}

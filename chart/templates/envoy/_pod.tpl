@@ -70,6 +70,9 @@ env:
   - name: OTEL_RESOURCE_ATTRIBUTES
     value: service.name=$(POD_NAME)
   {{- end }}
+  {{- with $envoy.env }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 ports:
   - {name: grpc, containerPort: {{ include "supersonic.envoy.grpcTargetPort" . }}}
   - {name: stats, containerPort: {{ include "supersonic.envoy.statsPort" . }}}
@@ -103,14 +106,7 @@ resources:
 securityContext:
   {{- toYaml $envoy.securityContext | nindent 2 }}
 volumeMounts:
-  {{- range include "supersonic.envoy.mounts" . | fromYamlArray }}
-  - {name: {{ .name }}, mountPath: {{ .mountPath }}, readOnly: true}
-  {{- end }}
-  {{- if include "supersonic.gate.enabled" . }}
-  {{- with include "supersonic.prometheus.volumeMount" . }}
-  {{- . | nindent 2 }}
-  {{- end }}
-  {{- end }}
+  {{- include "supersonic.envoy.mounts" . | trim | nindent 2 }}
 {{- end -}}
 
 {{- /* Envoy's arguments as a JSON list: ours, then the user's. */ -}}
@@ -178,34 +174,57 @@ values for earlier versions contain, is dropped, because it is the default.
 {{- .Values.envoy.external_config.configmap_key | default "envoy.yaml" -}}
 {{- end -}}
 
-{{- /* The volume mounts, a YAML list of {name, mountPath}; "supersonic.envoy.volumes" has the volumes. */ -}}
+{{- /* The volume mounts, a YAML list; "supersonic.envoy.volumes" has the volumes. */ -}}
 {{- define "supersonic.envoy.mounts" -}}
 {{- $secrets := include "supersonic.envoy.secretsDir" . -}}
 {{- if include "supersonic.envoy.external" . }}
-- {name: external, mountPath: /etc/envoy/external}
+- {name: external, mountPath: /etc/envoy/external, readOnly: true}
+{{- if include "supersonic.envoy.ownTmp" . }}
+- {name: tmp, mountPath: /tmp}
+{{- end }}
 {{- else }}
-- {name: config, mountPath: {{ include "supersonic.envoy.configDir" . }}}
+- {name: config, mountPath: {{ include "supersonic.envoy.configDir" . }}, readOnly: true}
+{{- end }}
 {{- if .Values.envoy.tls.enabled }}
-- {name: tls, mountPath: {{ $secrets }}/tls}
+- {name: tls, mountPath: {{ $secrets }}/tls, readOnly: true}
 {{- end }}
 {{- range include "supersonic.envoy.providers" . | fromJsonArray }}
 {{- if .caSecretName }}
-- {name: jwks-{{ .name }}, mountPath: {{ $secrets }}/jwks-{{ .name }}}
-{{- end }}
+- {name: jwks-{{ .name }}, mountPath: {{ $secrets }}/jwks-{{ .name }}, readOnly: true}
 {{- end }}
 {{- end }}
 {{- if include "supersonic.gate.enabled" . }}
-- {name: gate, mountPath: {{ (include "supersonic.gate.settings" . | fromJson).directory }}}
+- {name: gate, mountPath: {{ (include "supersonic.gate.settings" . | fromJson).directory }}, readOnly: true}
+{{- with include "supersonic.prometheus.volumeMount" . }}
+{{ . }}
 {{- end }}
+{{- end }}
+{{- with .Values.envoy.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* "true" if a custom configuration gets a place for the files that it may write, such as the admin interface's log. */ -}}
+{{- define "supersonic.envoy.ownTmp" -}}
+{{- $tmp := include "supersonic.envoy.external" . -}}
+{{- range .Values.envoy.extraVolumeMounts -}}
+{{- if eq (get . "mountPath" | toString | trimSuffix "/") "/tmp" }}{{ $tmp = "" }}{{ end -}}
+{{- end -}}
+{{- $tmp -}}
 {{- end -}}
 
 {{- define "supersonic.envoy.volumes" -}}
 {{- if include "supersonic.envoy.external" . }}
 - name: external
   configMap: {name: {{ quote .Values.envoy.external_config.configmap_name }}}
+{{- if include "supersonic.envoy.ownTmp" . }}
+- name: tmp
+  emptyDir: {}
+{{- end }}
 {{- else }}
 - name: config
   configMap: {name: {{ include "supersonic.names.component" (list . "envoy-config") }}}
+{{- end }}
 {{- if .Values.envoy.tls.enabled }}
 - name: tls
   secret: {secretName: {{ quote .Values.envoy.tls.secretName }}, defaultMode: 0440}
@@ -216,12 +235,14 @@ values for earlier versions contain, is dropped, because it is the default.
   secret: {secretName: {{ quote .caSecretName }}}
 {{- end }}
 {{- end }}
-{{- end }}
 {{- if include "supersonic.gate.enabled" . }}
 - name: gate
   configMap: {name: {{ include "supersonic.names.component" (list . "lua-config") }}}
 {{- with include "supersonic.prometheus.volume" . }}
 {{ . }}
 {{- end }}
+{{- end }}
+{{- with .Values.envoy.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}

@@ -1,7 +1,7 @@
 {{- /* Errors and warnings of the section triton, one per line. */ -}}
 {{- define "supersonic.triton.faults" -}}
 {{- include "supersonic.triton.portFaults" . }}
-{{- include "supersonic.triton.volumeFaults" . }}
+{{- include "supersonic.pods.volumeFaults" (list "triton" (include "supersonic.triton.volumes" .) (include "supersonic.triton.volumeMounts" .)) }}
 {{- include "supersonic.triton.containerFaults" .Values.triton }}
 {{- include "supersonic.triton.repositoryFaults" .Values.triton.modelRepository }}
 {{- include "supersonic.triton.gpuFaults" . }}
@@ -36,27 +36,6 @@ triton.service.ports: must not have a nodePort, because the Service is headless,
 {{- $probed := .Values.triton.startupProbe.httpGet.port }}
 {{- if and (kindIs "string" $probed) (not (has $probed $names)) }}
 triton.startupProbe.httpGet.port: must be a number or a name in triton.service.ports, got {{ quote $probed }}
-{{- end }}
-{{- end -}}
-
-{{- define "supersonic.triton.volumeFaults" -}}
-{{- $volumes := list -}}
-{{- range include "supersonic.triton.volumes" . | fromYamlArray }}
-{{- if has .name $volumes }}
-triton.extraVolumes: must have names that are unique in the pod, got {{ quote .name }}
-{{- end }}
-{{- $volumes = append $volumes .name }}
-{{- end }}
-{{- $paths := list -}}
-{{- range include "supersonic.triton.volumeMounts" . | fromYamlArray }}
-{{- $path := get . "mountPath" }}
-{{- if not (has .name $volumes) }}
-triton.extraVolumeMounts: must name a volume of triton.extraVolumes, got {{ quote .name }}
-{{- end }}
-{{- if has $path $paths }}
-triton.extraVolumeMounts: must have mountPaths that are unique in the container, got {{ quote $path }}
-{{- end }}
-{{- $paths = append $paths $path }}
 {{- end }}
 {{- end -}}
 

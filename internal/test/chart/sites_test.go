@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,5 +78,32 @@ func TestIPv4Alone(t *testing.T) {
 		if text := m[path]; strings.Contains(text, `"::"`) || !strings.Contains(text, "address: 0.0.0.0") {
 			t.Errorf("%s: does not listen on IPv4 alone", path)
 		}
+	}
+}
+
+// What a custom configuration needs beside its ConfigMap is mounted, and the own place at /tmp wins.
+func TestEnvoyExtras(t *testing.T) {
+	d := manifest.Object[appsv1.Deployment](t, manifest.Render(t, `
+envoy:
+  external_config: {load_from_configmap: true, configmap_name: mine}
+  env: [{name: SITE, value: hep}]
+  extraVolumes: [{name: scratch, emptyDir: {sizeLimit: 1Gi}}]
+  extraVolumeMounts: [{name: scratch, mountPath: /tmp}]
+`), "envoy/deployment.yaml")
+	c := d.Spec.Template.Spec.Containers[0]
+	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "SITE" && e.Value == "hep" }) {
+		t.Errorf("env is %v", c.Env)
+	}
+	var tmp []string
+	for _, mount := range c.VolumeMounts {
+		if mount.MountPath == "/tmp" {
+			tmp = append(tmp, mount.Name)
+		}
+	}
+	if !slices.Equal(tmp, []string{"scratch"}) {
+		t.Errorf("at /tmp are %v, want the user's volume alone", tmp)
+	}
+	if !slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "scratch" }) {
+		t.Error("the pod has no volume scratch")
 	}
 }

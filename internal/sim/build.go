@@ -16,7 +16,7 @@ func (s *Scenario) config(settings Settings) *fleet.Config {
 		Envoys:   s.Envoys,
 		Flush:    settings.Flush,
 		Replicas: s.Replicas,
-		Settle:   s.Settle,
+		Settle:   s.WarmUp + s.Settle,
 		Pods: fleet.Pods{
 			Startup:     s.Startup,
 			Schedulable: s.Schedulable,
@@ -33,7 +33,7 @@ func (s *Scenario) config(settings Settings) *fleet.Config {
 	}
 	for _, it := range s.Incidents {
 		if it.What != prometheusRestarts {
-			c.Incidents = append(c.Incidents, fleet.Incident{At: it.At, What: it.What, For: it.For})
+			c.Incidents = append(c.Incidents, fleet.Incident{At: s.WarmUp + it.At, What: it.What, For: it.For})
 		}
 	}
 	return c
@@ -66,13 +66,17 @@ func (s *Scenario) fleetClients(c *Clients) fleet.Clients {
 			mix = append(mix, fleet.Share{Model: i, Weight: 1})
 		}
 	}
+	leave := c.Leave
+	if leave > 0 {
+		leave += s.WarmUp
+	}
 	return fleet.Clients{
 		Count:       c.Count,
 		Think:       fleet.Times{Mean: c.Think, Distribution: c.ThinkTimes},
 		Each:        c.Requests,
-		Join:        c.Join,
+		Join:        s.WarmUp + c.Join,
 		JoinOver:    c.JoinOver,
-		Leave:       c.Leave,
+		Leave:       leave,
 		Stay:        fleet.Times{Mean: c.Stay, Distribution: fleet.Exponential},
 		Away:        fleet.Times{Mean: c.Away, Distribution: fleet.Exponential},
 		Rate:        c.Rate,

@@ -42,7 +42,8 @@ func (s *Scenario) complete(file string) error {
 		s.Wanted.Inflation = 2
 	}
 	f.unless(s.About != "", "about", "a sentence that says what the scenario shows", `""`)
-	f.unless(s.Duration >= time.Minute && s.Duration <= 31*24*time.Hour, "duration", "from 1m to 744h", s.Duration)
+	f.unless(s.Duration >= time.Minute && s.Duration <= maxDuration, "duration", "from 1m to 744h", s.Duration)
+	f.unless(s.WarmUp <= time.Hour, "warmUp", "at most 1h", s.WarmUp)
 	f.unless(s.Settle < s.Duration, "settle", "before the end of the duration", s.Settle)
 	f.unless(s.Seeds >= 1 && s.Seeds <= 1000, "seeds", "from 1 to 1000", s.Seeds)
 	f.unless(s.Wanted.Inflation == 0 || s.Wanted.P90 == 0, "wanted", "inflation or p90", "both")
@@ -66,6 +67,9 @@ func (s *Scenario) complete(file string) error {
 	}
 	return errors.Join(f.errs...)
 }
+
+// maxDuration bounds a run.
+const maxDuration = 31 * 24 * time.Hour
 
 // maxReplicas bounds what a scenario may ask the machine for.
 const maxReplicas = 10_000

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -18,12 +19,30 @@ type exported[T any] struct {
 
 // ofEnvoy are the metrics of an Envoy's cluster of replicas.
 var ofEnvoy = []exported[fleet.EnvoyCounters]{
-	{"envoy_cluster_upstream_rq_time_sum", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return c.TimeSum }},
-	{"envoy_cluster_upstream_rq_time_count", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.TimeCount) }},
+	{"envoy_cluster_upstream_rq_time_sum", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return seen(c.TimeSum, c.TimeCount) }},
+	{"envoy_cluster_upstream_rq_time_count", func(c *fleet.EnvoyCounters, _ time.Duration) float64 {
+		return seen(float64(c.TimeCount), c.TimeCount)
+	}},
 	{"envoy_cluster_upstream_rq_total", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.Requests) }},
 	{"envoy_cluster_upstream_rq_active", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.Active) }},
 	{"envoy_cluster_upstream_cx_none_healthy", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.NoneHealthy) }},
 	{"envoy_cluster_membership_healthy", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.Healthy) }},
+}
+
+// ofAnswers are the metrics of the answers of an Envoy's replicas.
+var ofAnswers = []exported[fleet.EnvoyCounters]{
+	{"envoy_cluster_upstream_rq_xx", func(c *fleet.EnvoyCounters, _ time.Duration) float64 {
+		return seen(float64(c.Answered), c.Answered)
+	}},
+}
+
+// seen is a value that Envoy does not export before there was anything to
+// count; NaN stands for no sample.
+func seen(v float64, counted int64) float64 {
+	if counted == 0 {
+		return math.NaN()
+	}
+	return v
 }
 
 // ofListener are the metrics of an Envoy's listener for clients.
@@ -77,6 +96,8 @@ func newEnvoyTarget(s *scrape.Store, reads func(string) bool, i int) *target {
 	pod := fmt.Sprintf("envoy-%d", i)
 	t := &target{envoy: i, replica: -1}
 	t.series = append(t.series, series(s, reads, ofEnvoy, podLabels(pod, "envoy_cluster_name", "triton_grpc_service"))...)
+	answers := podLabels(pod, "envoy_cluster_name", "triton_grpc_service", "envoy_response_code_class", "2")
+	t.series = append(t.series, series(s, reads, ofAnswers, answers)...)
 	t.series = append(t.series, series(s, reads, ofListener, podLabels(pod, "envoy_listener_address", "clients"))...)
 	t.series = append(t.series, series(s, reads, ofServer, podLabels(pod))...)
 	return t
@@ -96,6 +117,7 @@ func (t *target) scrape(w *fleet.World, models int) {
 	if t.envoy >= 0 {
 		c := w.Envoys()[t.envoy]
 		n := add(t.series, ofEnvoy, &c, now)
+		n += add(t.series[n:], ofAnswers, &c, now)
 		n += add(t.series[n:], ofListener, &c, now)
 		add(t.series[n:], ofServer, &c, now)
 		return
@@ -108,8 +130,11 @@ func (t *target) scrape(w *fleet.World, models int) {
 
 func add[T any](to []*scrape.Series, metrics []exported[T], c *T, now time.Duration) int {
 	for i, m := range metrics {
-		if to[i] != nil {
-			to[i].Add(now, m.read(c, now))
+		if to[i] == nil {
+			continue
+		}
+		if v := m.read(c, now); !math.IsNaN(v) {
+			to[i].Add(now, v)
 		}
 	}
 	return len(metrics)

@@ -60,11 +60,15 @@ func (o *Outcome) note(answers []hpa.Answer) {
 func (r *run) finish() *Outcome {
 	o := r.outcome
 	now := r.world.Now()
-	o.Until = now.Seconds()
+	lasted := now - r.start
+	o.Until = max(0, lasted.Seconds())
 	o.Interrupted = now < r.end && !r.done()
 	sums := r.world.Integrals()
-	o.ReplicaMinutes, o.AskedMinutes = sums.Replicas/60, sums.Wanted/60
-	o.Replicas = sums.Replicas / now.Seconds()
+	before := r.recorder.started
+	o.ReplicaMinutes, o.AskedMinutes = (sums.Replicas-before.Replicas)/60, (sums.Wanted-before.Wanted)/60
+	if o.Until > 0 {
+		o.Replicas = 60 * o.ReplicaMinutes / o.Until
+	}
 	var all, steady fleet.Latency
 	for _, s := range r.world.Stats() {
 		o.Completed += s.Answered
@@ -73,20 +77,20 @@ func (r *run) finish() *Outcome {
 		all.Add(&s.All)
 		steady.Add(&s.Steady)
 		if r.batch > 0 && s.Done > 0 {
-			o.Wall = max(o.Wall, s.LastDone.Seconds())
+			o.Wall = max(o.Wall, (s.LastDone - r.start).Seconds())
 		}
 	}
 	o.Mean, o.P50, o.P90, o.P99 = all.Mean(), all.Quantile(0.5), all.Quantile(0.9), all.Quantile(0.99)
 	o.SteadyInflation, o.SteadyP90 = steady.Inflation(), steady.Quantile(0.9)
-	if lasted := (now - r.recorder.settling).Seconds(); r.recorder.settling > 0 && lasted > 0 {
-		o.SteadyReplicas = (sums.Replicas - r.recorder.settled.Replicas) / lasted
-		o.SteadyInFlight = (sums.InFlight - r.recorder.settled.InFlight) / lasted
-		o.SteadyBusy = (sums.Executing - r.recorder.settled.Executing) / lasted
+	if steady := (now - r.recorder.settling).Seconds(); r.recorder.settling > 0 && steady > 0 {
+		o.SteadyReplicas = (sums.Replicas - r.recorder.settled.Replicas) / steady
+		o.SteadyInFlight = (sums.InFlight - r.recorder.settled.InFlight) / steady
+		o.SteadyBusy = (sums.Executing - r.recorder.settled.Executing) / steady
 	}
 	o.SteadyNoise = r.recorder.noise()
 	o.Course, o.Sizes = r.recorder.course, r.recorder.changes
 	o.Changes = len(o.Sizes)
-	o.sizes(r.config.Replicas, r.recorder.settle, now)
+	o.sizes(r.config.Replicas, r.recorder.settle-r.start, lasted)
 	return o
 }
 

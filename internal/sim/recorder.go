@@ -37,6 +37,8 @@ func (c Change) MarshalJSON() ([]byte, error) {
 // recorder keeps the course of a run.
 type recorder struct {
 	every, next time.Duration
+	start       time.Duration   // of the load
+	started     fleet.Integrals // until then
 	settle      time.Duration
 	reading     float64
 	readings    [3]float64 // number, sum and sum of squares, once settled
@@ -49,9 +51,15 @@ type recorder struct {
 	settling time.Duration   // that time, 0 before it
 }
 
-func newRecorder(duration, settle time.Duration) recorder {
+func newRecorder(start, duration, settle time.Duration) recorder {
 	every := max(duration/points, time.Second)
-	return recorder{every: every, next: every, settle: settle}
+	return recorder{every: every, start: start, next: start + every, settle: start + settle}
+}
+
+// begin notes what is not counted, as of now.
+func (c *recorder) begin(w *fleet.World) {
+	c.started = w.Integrals()
+	c.last = c.started
 }
 
 func (c *recorder) record(w *fleet.World) {
@@ -62,7 +70,7 @@ func (c *recorder) record(w *fleet.World) {
 		all.Took += s.All.Took
 	}
 	p := Point{
-		At: now, Wanted: f.Wanted, Ready: f.Ready, Pods: f.Starting + f.Ready + f.Draining,
+		At: now - c.start, Wanted: f.Wanted, Ready: f.Ready, Pods: f.Starting + f.Ready + f.Draining,
 		InFlight:  (sums.InFlight - c.last.InFlight) / c.every.Seconds(),
 		Executing: (sums.Executing - c.last.Executing) / c.every.Seconds(),
 		Reading:   c.reading,
@@ -98,7 +106,7 @@ func (c *recorder) noise() float64 {
 }
 
 func (c *recorder) changed(at time.Duration, to int) {
-	c.changes = append(c.changes, Change{at, to})
+	c.changes = append(c.changes, Change{at - c.start, to})
 }
 
 // inFlight is the mean number of requests in flight of the last interval.

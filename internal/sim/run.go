@@ -22,6 +22,7 @@ type run struct {
 	models   []Model
 	settings *Settings
 	world    *fleet.World
+	start    time.Duration // of the load; what comes before is not counted
 	end      time.Duration
 	batch    int     // clients that get done; 0 where they do not
 	backlog  float64 // requests in flight that end the run; 0 for none
@@ -34,6 +35,8 @@ type run struct {
 	phase   *rand.Rand
 
 	scaler   *hpa.Scaler
+	sync     time.Duration   // next look of the HPA
+	poll     time.Duration   // next look of KEDA
 	restarts []time.Duration // of Prometheus, that are to come
 	outcome  *Outcome
 	recorder recorder
@@ -71,7 +74,7 @@ func (s *Scenario) scaled(ctx context.Context, settings Settings, seed uint64, p
 	}
 	for _, it := range s.Incidents {
 		if it.What == prometheusRestarts {
-			r.restarts = append(r.restarts, it.At)
+			r.restarts = append(r.restarts, r.start+it.At)
 		}
 	}
 	err = r.until(ctx, progress)
@@ -79,11 +82,14 @@ func (s *Scenario) scaled(ctx context.Context, settings Settings, seed uint64, p
 }
 
 func (s *Scenario) newRun(c *fleet.Config, settings *Settings, seed uint64) *run {
-	r := &run{config: c, models: s.Models, settings: settings, world: fleet.New(c, seed), end: s.Duration, outcome: &Outcome{Seed: seed}}
+	r := &run{
+		config: c, models: s.Models, settings: settings, world: fleet.New(c, seed),
+		start: s.WarmUp, end: s.WarmUp + s.Duration, outcome: &Outcome{Seed: seed},
+	}
 	if s.batch() {
 		r.batch = s.clients()
 	}
-	r.recorder = newRecorder(s.Duration, s.Settle)
+	r.recorder = newRecorder(s.WarmUp, s.Duration, s.Settle)
 	return r
 }
 
@@ -100,20 +106,23 @@ func (r *run) watch(t *target) {
 	r.targets = append(r.targets, t)
 }
 
-// until runs the whole, or until the context is done.
+// until runs the whole, or until the context is done: what is known by then is
+// the result.
 func (r *run) until(ctx context.Context, progress func(float64)) error {
-	var sync, poll time.Duration = never, never
+	r.sync, r.poll = never, never
 	if r.scaler != nil {
-		sync = time.Duration(r.phase.Int64N(int64(hpa.SyncPeriod)))
-		poll = time.Duration(r.phase.Int64N(int64(r.settings.Scaler.PollingInterval)))
+		r.sync = r.start + time.Duration(r.phase.Int64N(int64(hpa.SyncPeriod)))
+		r.poll = r.start + time.Duration(r.phase.Int64N(int64(r.settings.Scaler.PollingInterval)))
 	}
-	var err error
-	for err == nil && r.world.Now() < r.end && !r.done() {
-		if ctx.Err() != nil {
-			return nil // What is known so far is the result.
+	for r.world.Now() < r.end && !r.done() && ctx.Err() == nil {
+		if r.world.Now() <= r.start {
+			r.recorder.begin(r.world)
 		}
 		t := r.next()
-		next := min(sync, poll, r.recorder.next, r.end)
+		next := min(r.sync, r.poll, r.recorder.next, r.end)
+		if r.world.Now() < r.start {
+			next = min(next, r.start)
+		}
 		if t != nil {
 			next = min(next, t.next)
 		}
@@ -123,21 +132,31 @@ func (r *run) until(ctx context.Context, progress func(float64)) error {
 		}
 		if next == r.recorder.next {
 			r.recorder.record(r.world)
-			progress(next.Seconds() / r.end.Seconds())
+			progress((next - r.start).Seconds() / (r.end - r.start).Seconds())
 			if r.backlog > 0 && r.recorder.inFlight() > r.backlog {
 				return nil
 			}
 		}
-		switch next {
-		case sync:
-			err = r.sync(ctx)
-			sync += hpa.SyncPeriod
-		case poll:
-			err = r.poll(ctx)
-			poll += r.settings.Scaler.PollingInterval
+		if err := r.look(ctx, next); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// look lets the HPA or KEDA look at the metrics, if it is time.
+func (r *run) look(ctx context.Context, now time.Duration) error {
+	if now == r.sync {
+		r.sync += hpa.SyncPeriod
+		if err := r.hpaSync(ctx); err != nil {
+			return err
+		}
+	}
+	if now == r.poll {
+		r.poll += r.settings.Scaler.PollingInterval
+		return r.kedaPoll(ctx)
+	}
+	return nil
 }
 
 // never is after every run.
@@ -227,12 +246,12 @@ func (r *run) fleet() hpa.Fleet {
 	}
 }
 
-func (r *run) sync(ctx context.Context) error {
+func (r *run) hpaSync(ctx context.Context) error {
 	answers, err := r.answers(ctx)
 	if err != nil {
 		return err
 	}
-	d := r.scaler.Sync(r.world.Now(), answers, r.fleet())
+	d := r.scaler.Sync(r.world.Now()-r.start, answers, r.fleet())
 	if len(d.Metrics) > 0 && d.Metrics[0].Err == nil {
 		r.recorder.read(r.world.Now(), float64(d.Metrics[0].Value)/1000)
 	}
@@ -240,7 +259,7 @@ func (r *run) sync(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) poll(ctx context.Context) error {
+func (r *run) kedaPoll(ctx context.Context) error {
 	answers := make([]hpa.Answer, len(r.settings.Queries))
 	if r.scaler.Asks() {
 		var err error
@@ -248,7 +267,7 @@ func (r *run) poll(ctx context.Context) error {
 			return err
 		}
 	}
-	r.scale(r.scaler.Poll(r.world.Now(), answers, r.fleet()))
+	r.scale(r.scaler.Poll(r.world.Now()-r.start, answers, r.fleet()))
 	return nil
 }
 

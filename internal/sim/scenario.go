@@ -2,10 +2,13 @@ package sim
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +22,7 @@ type Scenario struct {
 
 	About    string         // what the scenario shows
 	Duration time.Duration  // simulated time; a run ends before if all clients are done
+	WarmUp   time.Duration  // before the load, while Prometheus scrapes an idle fleet; not counted
 	Settle   time.Duration  // when the fleet should have settled; a quarter of the duration unless set
 	Seeds    int            // runs of each policy, each with other random numbers
 	Wanted   Goal           // what the least fixed fleet has to keep
@@ -120,25 +124,33 @@ func Names() []string {
 
 // Load reads a scenario: a shipped one by its name, or a file.
 func Load(name string) (*Scenario, error) {
-	if text, err := shipped.ReadFile("scenarios/" + name + ending); err == nil {
-		return Read(name+ending, text)
-	}
-	text, err := os.ReadFile(name)
+	folder, err := fs.Sub(shipped, "scenarios")
 	if err != nil {
-		return nil, fmt.Errorf("%s: no such file, and no shipped scenario", name)
+		return nil, err
 	}
-	return Read(name, text)
+	file := name + ending
+	if !slices.Contains(Names(), name) {
+		folder, file = os.DirFS(filepath.Dir(name)), filepath.Base(name)
+	}
+	text, err := fs.ReadFile(folder, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such file, and no shipped scenario", name)
+	} else if err != nil {
+		return nil, err
+	}
+	return read(strings.TrimSuffix(name, ending)+ending, text, folder)
 }
 
-// Read reads a scenario from the text of a file. The error joins every fault,
+// read reads a scenario from the text of a file. The error joins every fault,
 // each with file and key.
-func Read(file string, text []byte) (*Scenario, error) {
+func read(file string, text []byte, folder fs.FS) (*Scenario, error) {
 	s := &Scenario{
-		Name:     strings.TrimSuffix(path.Base(file), ending),
+		Name:     strings.TrimSuffix(filepath.Base(file), ending),
 		Seeds:    3,
 		Replicas: 1,
 		Envoys:   1,
 		Startup:  30 * time.Second,
+		WarmUp:   2 * time.Minute,
 	}
 	if err := decode(file, text, s); err != nil {
 		return nil, err
@@ -146,5 +158,5 @@ func Read(file string, text []byte) (*Scenario, error) {
 	if err := s.complete(file); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s, s.traces(folder)
 }

@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,7 +26,8 @@ func TestShippedScenariosAreRead(t *testing.T) {
 
 // A scenario that contradicts itself is refused whole, with every error by its key.
 func TestContradictionsAreRefused(t *testing.T) {
-	_, err := sim.Read("x.yaml", []byte(`
+	file := filepath.Join(t.TempDir(), "x.yaml")
+	text := `
 about: wrong in many ways
 duration: 1s
 wanted: {inflation: 0.5}
@@ -41,7 +44,11 @@ incidents:
 policies:
   - {name: p, replicas: 3, values: {keda: {}}}
   - {name: p}
-`))
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sim.Load(file)
 	if err == nil {
 		t.Fatal("not refused")
 	}

@@ -8,6 +8,7 @@ import (
 // EnvoyCounters are what an Envoy exports about the calls of clients.
 type EnvoyCounters struct {
 	Requests    int64   // envoy_cluster_upstream_rq_total: sent to a replica
+	Answered    int64   // envoy_cluster_upstream_rq_xx of class 2: answered by a replica
 	Active      int64   // envoy_cluster_upstream_rq_active
 	TimeSum     float64 // envoy_cluster_upstream_rq_time_sum, milliseconds, as of the last flush
 	TimeCount   int64   // envoy_cluster_upstream_rq_time_count, as of the last flush
@@ -30,6 +31,7 @@ type envoy struct {
 func (e *envoy) record(took time.Duration) {
 	e.timeSum += binned(took.Milliseconds())
 	e.timeCount++
+	e.counters.Answered++
 }
 
 func (e *envoy) flush() { e.counters.TimeSum, e.counters.TimeCount = e.timeSum, e.timeCount }

@@ -95,7 +95,7 @@ func (l *Latency) Inflation() float64 {
 
 // Quantile is the time in seconds within which a share of the answers came.
 func (l *Latency) Quantile(share float64) float64 {
-	rank := int64(share * float64(l.N))
+	rank := min(int64(share*float64(l.N)), l.N-1)
 	for b, n := range l.buckets {
 		if rank -= int64(n); rank < 0 {
 			return middle(b)

@@ -34,7 +34,7 @@ func TestOpenQueueIsErlangs(t *testing.T) {
 			Replicas: 1,
 		}
 		w := New(&c, 1)
-		w.Run(40 * time.Hour)
+		w.Run(20 * time.Hour)
 		a := tc.rate * 0.1
 		wantWait := erlangC(tc.instances, a) * 0.1 / (float64(tc.instances) - a)
 		latency := &w.Stats()[0].All

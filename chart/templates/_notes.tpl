@@ -2,7 +2,7 @@
 {{- define "supersonic.notes.size" -}}
 {{- $k := .Values.keda -}}
 {{- if not $k.enabled -}}
-{{ int64 .Values.triton.replicas }}, fixed
+{{ with include "supersonic.pods.replicas" .Values.triton }}{{ . }}, fixed{{ else }}set by an autoscaler of your own{{ end }}
 {{- else if $k.zeroIdleReplicas -}}
 0 when idle, otherwise {{ include "supersonic.keda.min" . }} to {{ int64 $k.maxReplicaCount }}, set by KEDA
 {{- else -}}
@@ -28,8 +28,10 @@ The HPA shrinks the fleet to {{ max 1 (include "supersonic.keda.min" . | int64) 
 
 This upgrade is from 0.3.1, and docs/migrating.md has the rest of:
   - Triton runs as user {{ dig "runAsUser" "of the image" .Values.triton.podSecurityContext }}, without capabilities (triton.podSecurityContext, triton.securityContext).
+  {{- if include "supersonic.triton.livenessIsProbed" . }}
   - A server that stops answering is restarted (triton.livenessProbe).
-  {{- if and (include "supersonic.triton.gpus" .) (not .Values.triton.strategy) }}
+  {{- end }}
+  {{- if and (include "supersonic.triton.hasDevice" .) (not .Values.triton.strategy) }}
   - A rollout ends a replica before it starts the next, which needs its GPU (triton.strategy).
   {{- end }}
   {{- if and (include "supersonic.scaling.builtIn" .) (include "supersonic.scaling.isRead" .) }}

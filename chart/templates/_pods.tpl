@@ -24,19 +24,36 @@ securityContext:
 {{- end }}
 {{- end -}}
 
-{{- /* Takes a list: the key of the component, its resources. GPUs are checked in "supersonic.triton.gpuFaults". */ -}}
+{{- /* Takes a list: the key of the component, its resources. */ -}}
 {{- define "supersonic.pods.resourceFaults" -}}
 {{- $at := printf "%s.resources" (first .) -}}
 {{- $limits := get (last .) "limits" | default dict -}}
 {{- range $name, $request := get (last .) "requests" | default dict }}
-{{- if and (hasKey $limits $name) (not (hasPrefix "nvidia.com/" $name)) }}
 {{- $limit := get $limits $name }}
 {{- $key := contains "." $name | ternary (quote $name) $name }}
+{{- if include "supersonic.pods.isDevice" $name }}
+{{- if not (hasKey $limits $name) }}
+{{ $at }}.limits: must include {{ $name }} too, because Kubernetes requires a limit of devices that equals the request, got a request of {{ toJson $request }}
+{{- else if ne (toString $limit) (toString $request) }}
+{{ $at }}.requests: must request as many {{ $name }} as the limit ({{ toString $limit }}), got {{ toString $request }}
+{{- end }}
+{{- else if hasKey $limits $name }}
 {{- if gt (include "supersonic.pods.amount" $request | float64) (include "supersonic.pods.amount" $limit | float64) }}
 {{ $at }}.requests.{{ $key }}: must be at most {{ $at }}.limits.{{ $key }}, {{ kindIs "string" $limit | ternary $limit (toJson $limit) }}, got {{ kindIs "string" $request | ternary $request (toJson $request) }}
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /* The replicas that a section sets; nothing if null, which may take the key away. */ -}}
+{{- define "supersonic.pods.replicas" -}}
+{{- $replicas := get . "replicas" -}}
+{{- if not (or (kindIs "invalid" $replicas) (kindIs "string" $replicas)) }}{{ int64 $replicas }}{{ end -}}
+{{- end -}}
+
+{{- /* "true" if a resource is counted in devices, such as nvidia.com/gpu: a name with a domain that is not Kubernetes' own. */ -}}
+{{- define "supersonic.pods.isDevice" -}}
+{{- if regexMatch "^[^/]+/" (regexReplaceAll "^([^/]+\\.)?kubernetes\\.io/" . "") }}true{{ end -}}
 {{- end -}}
 
 {{- /* A Deployment's strategy as YAML. Recreate does not allow rollingUpdate, which the defaults contain. */ -}}

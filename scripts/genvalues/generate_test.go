@@ -100,10 +100,10 @@ func TestPathWinsOverName(t *testing.T) {
 	}
 }
 
-// A value is required unless its default is null or empty, or its type has null.
+// A value is required unless its default is null or empty, or its type has null; a section, unless it may be removed.
 func TestRequiredValues(t *testing.T) {
-	got, err := run(t, "# -- A\na: x\n# -- B\nb: null\n# -- C\nc: []\n# -- D\nd: x\ne:\n  # -- F\n  f: x\n",
-		"values: {b: string, c: {items: string}, d: string | null}", schemaFile)
+	got, err := run(t, "# -- A\na: x\n# -- B\nb: null\n# -- C\nc: []\n# -- D\nd: x\ne:\n  # -- F\n  f: x\ng:\n  # -- H\n  h: x\n",
+		"values: {g: section | null, b: string, c: {items: string}, d: string | null}", schemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,11 @@ func (b *builder) section(section *value) object {
 	var properties object
 	for _, v := range section.children {
 		if v.section() {
-			required = append(required, v.key)
+			if entry := "values." + v.path; b.types.removable(v) {
+				b.types.used[entry] = true
+			} else {
+				required = append(required, v.key)
+			}
 			properties = append(properties, member{v.key, b.section(v)})
 			continue
 		}
@@ -129,7 +133,7 @@ func jsonType(n *yaml.Node) string {
 // unused finds entries of the types' file that belong to no value.
 func (b *builder) unused(values *value) {
 	known := map[string]bool{}
-	values.walk(func(v *value) { known["values."+v.path] = v.comment != "" })
+	values.walk(func(v *value) { known["values."+v.path] = v.comment != "" || b.types.removable(v) })
 	report := func(entry, format string) {
 		b.errs = append(b.errs, fmt.Errorf("%s: %s: "+format, typesFile, entry))
 	}

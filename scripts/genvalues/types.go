@@ -54,6 +54,12 @@ func readTypes(text []byte) (*types, error) {
 	return t, errors.Join(errs...)
 }
 
+// removable says whether a user may remove a section with null.
+func (t *types) removable(section *value) bool {
+	written, _ := t.values.get(section.path)
+	return written == "section | null"
+}
+
 // find gives the type of a value as the file writes it, and the entry that says it.
 func (t *types) find(v *value) (written any, entry string) {
 	if written, ok := t.values.get(v.path); ok {

@@ -222,7 +222,7 @@ envoy.auth: provider {{ .name }} has no audiences, so its tokens for any other s
 {{- if and $envoy.auth.enabled (ne $envoy.service.type "ClusterIP") (not $envoy.tls.enabled) }}
 envoy.auth: tokens are sent unencrypted, because envoy.service.type is {{ $envoy.service.type }} and envoy.tls.enabled is false
 {{- end }}
-{{- if eq (int64 $envoy.replicas) 0 }}
+{{- if eq (include "supersonic.pods.replicas" $envoy) "0" }}
 envoy.replicas: is 0, so clients cannot call, and the built-in metric is unknown
 {{- end }}
 {{- end }}

@@ -32,7 +32,7 @@ affinity:
 topologySpreadConstraints:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- else if gt (int64 $envoy.replicas) 1 }}
+{{- else if include "supersonic.envoy.several" . }}
 topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname

@@ -69,3 +69,8 @@ the port.
 {{- define "supersonic.envoy.external" -}}
 {{- if .Values.envoy.external_config.load_from_configmap }}true{{ end -}}
 {{- end -}}
+
+{{- /* "true" if there may be more than one Envoy: an autoscaler decides, where replicas is null. */ -}}
+{{- define "supersonic.envoy.several" -}}
+{{- if not (has (include "supersonic.pods.replicas" .Values.envoy) (list "0" "1")) }}true{{ end -}}
+{{- end -}}

@@ -55,9 +55,10 @@ file's name.
 {{- $atWork := printf "clamp(ceil(%s / %s), %d, %d)" $metric (include "supersonic.scaling.scalingThreshold" .root) $least (int64 $k.maxReplicaCount) -}}
 {{- $active := printf "((%s) > bool %s)" .metric (toJson $k.activationThreshold) -}}
 {{- if not $k.enabled -}}
-vector({{ int64 .root.Values.triton.replicas }})
+{{- /* An autoscaler of the user's own wants what only it knows. */ -}}
+{{- with include "supersonic.pods.replicas" .root.Values.triton }}vector({{ . }}){{ else }}vector(0) > 0{{ end -}}
 {{- else if include "supersonic.keda.wakes" .root -}}
-{{ $atWork }} * on () clamp_max({{ $active }} + on () (({{ .wakeUp }}) > bool 0), 1)
+{{ $atWork }} * on () clamp_max({{ $active }} + on () (({{ .wakeUp }}) > bool {{ toJson $k.wakeUp.activationThreshold }}), 1)
 {{- else if include "supersonic.keda.zero" .root -}}
 {{ $atWork }} * on () {{ $active }}
 {{- else -}}

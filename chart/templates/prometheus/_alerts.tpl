@@ -38,7 +38,7 @@ string in which Prometheus expands templates).
 
 {{- /* "true" if there are Envoys to scrape: this release's, or those that the matchers select. */ -}}
 {{- define "supersonic.prometheus.seesEnvoys" -}}
-{{- if and (include "supersonic.scaling.seesEnvoy" .) (or .Values.serverLoadSelector.envoy (gt (int64 .Values.envoy.replicas) 0)) }}true{{ end -}}
+{{- if and (include "supersonic.scaling.seesEnvoy" .) (or .Values.serverLoadSelector.envoy (ne (include "supersonic.pods.replicas" .Values.envoy) "0")) }}true{{ end -}}
 {{- end -}}
 
 {{- /* Twice the startup budget, at least 10 minutes. */ -}}

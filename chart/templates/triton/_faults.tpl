@@ -4,7 +4,7 @@
 {{- include "supersonic.pods.volumeFaults" (list "triton" (include "supersonic.triton.volumes" .) (include "supersonic.triton.volumeMounts" .)) }}
 {{- include "supersonic.triton.containerFaults" .Values.triton }}
 {{- include "supersonic.triton.repositoryFaults" .Values.triton.modelRepository }}
-{{- include "supersonic.triton.gpuFaults" . }}
+{{- include "supersonic.triton.flagFaults" . }}
 {{- $least := add .Values.triton.drain.sleepSeconds (include "supersonic.triton.exitTimeout" .) }}
 {{- if le (include "supersonic.triton.gracePeriod" . | int64) $least }}
 triton.terminationGracePeriodSeconds: must be above {{ $least }}, the sum of the drain ({{ int64 .Values.triton.drain.sleepSeconds }}) and Triton's exit timeout ({{ include "supersonic.triton.exitTimeout" . }}), got {{ include "supersonic.triton.gracePeriod" . }}
@@ -33,8 +33,9 @@ triton.service.ports: must have unique ports, got {{ $port }} twice
 triton.service.ports: must not have a nodePort, because the Service is headless, got {{ int64 . }}
 {{- end }}
 {{- end }}
-{{- $probed := .Values.triton.startupProbe.httpGet.port }}
-{{- if and (kindIs "string" $probed) (not (has $probed $names)) }}
+{{- $probed := "" }}
+{{- with get .Values.triton "startupProbe" }}{{ $probed = .httpGet.port }}{{ end }}
+{{- if and $probed (kindIs "string" $probed) (not (has $probed $names)) }}
 triton.startupProbe.httpGet.port: must be a number or a name in triton.service.ports, got {{ quote $probed }}
 {{- end }}
 {{- end -}}
@@ -80,26 +81,14 @@ triton.modelRepository.nfs.path: must be an absolute path if storageType is nfs,
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.triton.gpuFaults" -}}
-{{- $r := .Values.triton.resources | default dict -}}
-{{- range include "supersonic.triton.gpus" . | trim | splitList "\n" | compact }}
-{{- $limit := get ($r.limits | default dict) . | toString }}
-{{- $request := get ($r.requests | default dict) . | toString }}
-{{- if not $limit }}
-triton.resources.limits: must include {{ . }} too, because Kubernetes requires a GPU limit that equals the request, got a request of {{ $request }}
-{{- else if and $request (ne $limit $request) }}
-triton.resources.requests: must request as many {{ . }} as the limit ({{ $limit }}), got {{ $request }}
-{{- end }}
-{{- end }}
-{{- end -}}
-
 {{- define "supersonic.triton.advice" -}}
 {{- $t := .Values.triton -}}
 {{- include "supersonic.triton.podAdvice" . }}
 {{- include "supersonic.triton.traceAdvice" . }}
-{{- if $t.startupProbe.reset }}
-triton.startupProbe.reset: gives the models {{ include "supersonic.triton.startupBudget" . }}s to load before Triton is restarted
+{{- if not (include "supersonic.triton.startupIsProbed" .) }}
+triton.startupProbe: without it, there is no liveness probe either, and a Triton that never answers is not restarted; failureThreshold × periodSeconds can give the models all the time that they need
 {{- end }}
+{{- include "supersonic.triton.flagAdvice" . }}
 {{- if and (include "supersonic.triton.isScript" .) (not (include "supersonic.triton.isPlainScript" .)) }}
 {{- if not (regexMatch "(^|[;&|\\s])exec\\s" (first $t.args)) }}
 triton.args: the shell does not pass the termination signal to the server, which is killed after the grace period; put exec before the server's command

@@ -67,22 +67,21 @@ server.
 {{- end -}}
 {{- end -}}
 
-{{- /* The startup budget: seconds that loading the models may take. */ -}}
+{{- /* The startup budget: seconds that loading the models may take; the default one where nothing limits them. */ -}}
 {{- define "supersonic.triton.startupBudget" -}}
-{{- $p := .Values.triton.startupProbe -}}
-{{- if $p.reset -}}
-30
+{{- if not (include "supersonic.triton.startupIsProbed" .) -}}
+600
 {{- else -}}
+{{- $p := .Values.triton.startupProbe -}}
 {{- add $p.initialDelaySeconds (mul $p.periodSeconds $p.failureThreshold) -}}
 {{- end -}}
 {{- end -}}
 
-{{- /* The resources nvidia.com/… in the limits or requests, one per line. */ -}}
-{{- define "supersonic.triton.gpus" -}}
-{{- $r := .Values.triton.resources | default dict -}}
-{{- range $name := concat (keys ($r.limits | default dict)) (keys ($r.requests | default dict)) | uniq | sortAlpha -}}
-{{- if hasPrefix "nvidia.com/" $name }}
-{{ $name }}
+{{- /* "true" if Triton has a device, such as a GPU, which a surge pod would wait for. */ -}}
+{{- define "supersonic.triton.hasDevice" -}}
+{{- range $amounts := list (.Values.triton.resources | default dict).limits (.Values.triton.resources | default dict).requests -}}
+{{- range $name, $amount := $amounts | default dict -}}
+{{- if and (include "supersonic.pods.isDevice" $name) (gt (include "supersonic.pods.amount" $amount | float64) 0.0) }}true{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -21,13 +21,13 @@ cluster to ask. This is the chart's only use of lookup.
 {{- end -}}
 
 {{- /*
-The size to write into the Deployment although KEDA decides it: the live one, where
+The size to write into the Deployment although an autoscaler decides it: the live one, where
 the last manifest had a size. Taking the field away would set it to null, which the
 API server reads as 1. Otherwise nothing, so that neither an upgrade nor a rollback
 has a size to go back to.
 */ -}}
 {{- define "supersonic.triton.keptReplicas" -}}
-{{- if .Values.keda.enabled -}}
+{{- if or .Values.keda.enabled (not (include "supersonic.pods.replicas" .Values.triton)) -}}
 {{- with include "supersonic.triton.live" . | fromJson -}}
 {{- if .sized -}}
 {{- int64 .replicas -}}

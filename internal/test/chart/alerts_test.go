@@ -145,7 +145,7 @@ func TestAlertsFollowTheValues(t *testing.T) {
 func TestStartUpAlerts(t *testing.T) {
 	for probe, want := range map[string]string{
 		"{initialDelaySeconds: 300, periodSeconds: 10, failureThreshold: 60}": "1800s",
-		"{reset: true, periodSeconds: 10, failureThreshold: 600}":             "600s",
+		"{reset: true, periodSeconds: 10, failureThreshold: 600}":             "1200s",
 		"{periodSeconds: 1, failureThreshold: 30}":                            "600s",
 	} {
 		values := watched + "triton: {startupProbe: " + probe + "}\n"

@@ -280,3 +280,15 @@ func TestStatsPortOf031(t *testing.T) {
 		t.Errorf("Service port: %d to %s, want 80 to 8005", port.Port, port.TargetPort.String())
 	}
 }
+
+// An autoscaler of the user's own decides; there may be several pods.
+func TestEnvoyWithoutReplicas(t *testing.T) {
+	m := manifest.Render(t, "envoy: {replicas: null}")
+	d := manifest.Object[appsv1.Deployment](t, m, "envoy/deployment.yaml")
+	if d.Spec.Replicas != nil || len(d.Spec.Template.Spec.TopologySpreadConstraints) == 0 {
+		t.Errorf("got %v replicas, spread %v; want none, spread over nodes", d.Spec.Replicas, d.Spec.Template.Spec.TopologySpreadConstraints)
+	}
+	if _, ok := m["envoy/poddisruptionbudget.yaml"]; !ok {
+		t.Error("there is no disruption budget")
+	}
+}

@@ -29,6 +29,7 @@ func TestTritonReplicas(t *testing.T) {
 		{"given", "triton: {replicas: 3}", new(int32(3))},
 		{"zero", "triton: {replicas: 0}", new(int32(0))},
 		{"keda", keda + "triton: {replicas: 3}", nil},
+		{"own-autoscaler", "triton: {replicas: null}", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := manifest.Render(t, tc.values)
@@ -115,6 +116,12 @@ func TestRolloutOnGPU(t *testing.T) {
 		{"cpu", "", "{}"},
 		{"gpu", "triton: {resources: {limits: {nvidia.com/gpu: 1}}}", oneOut},
 		{"part-of-a-gpu", "triton: {resources: {limits: {nvidia.com/mig-1g.5gb: 1}}}", oneOut},
+		{"amd", "triton: {resources: {limits: {amd.com/gpu: 1}}}", oneOut},
+		{"intel", "triton: {resources: {limits: {gpu.intel.com/i915: 1}}}", oneOut},
+		{"tpu", "triton: {resources: {limits: {google.com/tpu: \"4\"}}}", oneOut},
+		{"no-gpu", "triton: {resources: {limits: {nvidia.com/gpu: 0}}}", "{}"},
+		{"no-gpu-as-text", "triton: {resources: {requests: {nvidia.com/gpu: \"0\"}, limits: {nvidia.com/gpu: \"0\"}}}", "{}"},
+		{"huge-pages", "triton: {resources: {limits: {hugepages-2Mi: 1Gi, storage.kubernetes.io/x: 1}}}", "{}"},
 		{"given", "triton: {strategy: {type: Recreate}, resources: {limits: {nvidia.com/gpu: 1}}}", "type: Recreate"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -141,16 +148,14 @@ func TestTritonProbes(t *testing.T) {
 		}
 	}
 	_, c = triton(t, manifest.Render(t, `
-triton: {readinessProbe: {reset: true}, startupProbe: {reset: true}, livenessProbe: {enabled: false}}
+triton: {readinessProbe: {reset: true}, livenessProbe: {enabled: false}, startupProbe: {timeoutSeconds: 10}}
 `))
-	timing := func(p *corev1.Probe) []int32 {
-		return []int32{p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold, p.TimeoutSeconds, p.SuccessThreshold}
+	p := c.ReadinessProbe
+	if p.HTTPGet == nil || p.InitialDelaySeconds+p.PeriodSeconds+p.FailureThreshold+p.TimeoutSeconds+p.SuccessThreshold != 0 {
+		t.Errorf("readiness after reset: must ask over HTTP with Kubernetes' timing, got %v", p)
 	}
-	kubernetesOwn := make([]int32, 5)
-	for name, p := range map[string]*corev1.Probe{"readiness": c.ReadinessProbe, "startup": c.StartupProbe} {
-		if diff := cmp.Diff(kubernetesOwn, timing(p)); diff != "" || p.HTTPGet == nil {
-			t.Errorf("%s after reset: must ask over HTTP with Kubernetes' timing, got %v", name, p)
-		}
+	if got := c.StartupProbe.TimeoutSeconds; got != 10 {
+		t.Errorf("timeout of the startup probe: %d, want 10", got)
 	}
 	if c.LivenessProbe != nil {
 		t.Error("the liveness probe is there, want none")
@@ -163,6 +168,25 @@ triton: {readinessProbe: {command: [/check, me], periodSeconds: 30}, startupProb
 	}
 	if got := c.StartupProbe.HTTPGet.Port.IntValue(); got != 8000 {
 		t.Errorf("startup probe asks port %d, want 8000", got)
+	}
+}
+
+// A liveness probe without a startup probe would restart a Triton that is loading its models.
+func TestProbesLeftOut(t *testing.T) {
+	for values, want := range map[string][]bool{ // startup, readiness, liveness
+		"":                                {true, true, true},
+		"startupProbe: null":              {false, true, false},
+		"startupProbe: {reset: true}":     {false, true, false},
+		"readinessProbe: null":            {true, false, true},
+		"livenessProbe: null":             {true, true, false},
+		"livenessProbe: {enabled: false}": {true, true, false},
+		"startupProbe: null, livenessProbe: null, readinessProbe: null": {false, false, false},
+	} {
+		_, c := triton(t, manifest.Render(t, "triton: {"+values+"}"))
+		got := []bool{c.StartupProbe != nil, c.ReadinessProbe != nil, c.LivenessProbe != nil}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: startup, readiness, liveness (-want +got):\n%s", values, diff)
+		}
 	}
 }
 

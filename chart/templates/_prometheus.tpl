@@ -22,9 +22,9 @@ the files named in "supersonic.prometheus.address".
 {{- if eq (include "supersonic.prometheus.kind" .) "embedded" -}}true{{- end -}}
 {{- end -}}
 
-{{- /* Scheme, host, port and path in prometheus.external.url: groups 1 to 4. */ -}}
+{{- /* Scheme, host, port, path and query in prometheus.external.url: groups 1 to 5. */ -}}
 {{- define "supersonic.prometheus.urlPattern" -}}
-^(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[-._0-9A-Za-z]*[0-9A-Za-z])?)(?::([0-9]{1,5}))?((?:/[-._~%0-9A-Za-z]+)*)/?$
+^(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[-._0-9A-Za-z]*[0-9A-Za-z])?)(?::([0-9]{1,5}))?((?:/[-._~%0-9A-Za-z]+)*)/?(?:\?([-._~0-9A-Za-z]+=[-._~0-9A-Za-z]*(?:&[-._~0-9A-Za-z]+=[-._~0-9A-Za-z]*)*))?$
 {{- end -}}
 
 {{- /* One group of the external URL. Takes a list: the root context, the group's number. */ -}}
@@ -38,12 +38,12 @@ the files named in "supersonic.prometheus.address".
 JSON: scheme, host (an IPv6 address without brackets), port, path (of the prefix, no slash at its end), serverName
 (for SNI and verification; empty with http), caFile (empty: the system's
 authorities), insecureSkipVerify, auth (type none, bearer with bearerFile, or
-basic with usernameFile and passwordFile), headers (name to value). The host is empty only
+basic with usernameFile and passwordFile), headers and queryParameters (name to value), queryString (of the parameters, empty or a=b&c=d). The host is empty only
 if there is no Prometheus or the values are invalid.
 */ -}}
 {{- define "supersonic.prometheus.address" -}}
 {{- $dir := include "supersonic.prometheus.clientDir" . -}}
-{{- $a := dict "scheme" "http" "host" "" "port" 0 "path" "" "serverName" "" "caFile" "" "insecureSkipVerify" false "auth" (dict "type" "none") "headers" dict -}}
+{{- $a := dict "scheme" "http" "host" "" "port" 0 "path" "" "serverName" "" "caFile" "" "insecureSkipVerify" false "auth" (dict "type" "none") "headers" dict "queryParameters" dict "queryString" "" -}}
 {{- $kind := include "supersonic.prometheus.kind" . -}}
 {{- if eq $kind "embedded" -}}
 {{- $_ := set $a "host" (include "supersonic.names.host" (list . "prometheus-server")) -}}
@@ -70,6 +70,14 @@ if there is no Prometheus or the values are invalid.
 {{- $_ := set $a "auth" (dict "type" "basic" "usernameFile" (printf "%s/username" $dir) "passwordFile" (printf "%s/password" $dir)) -}}
 {{- end -}}
 {{- $_ := set $a "headers" $e.headers -}}
+{{- $parameters := get $e "queryParameters" | default dict | deepCopy -}}
+{{- range include "supersonic.prometheus.urlGroup" (list . 5) | splitList "&" | compact -}}
+{{- $_ := set $parameters (splitList "=" . | first) (splitList "=" . | last) -}}
+{{- end -}}
+{{- $pairs := list -}}
+{{- range $name, $value := $parameters }}{{ $pairs = append $pairs (printf "%s=%s" (urlquery $name) (urlquery $value)) }}{{ end -}}
+{{- $_ := set $a "queryParameters" $parameters -}}
+{{- $_ := set $a "queryString" (join "&" $pairs) -}}
 {{- end -}}
 {{- toJson $a -}}
 {{- end -}}
@@ -132,9 +140,23 @@ one, or empty if there are none. It is mounted as prometheus-client at
 {{- end -}}
 {{- end -}}
 
+{{- /* "true" if KEDA queries an external Prometheus with an identity of its cloud. */ -}}
+{{- define "supersonic.prometheus.podIdentity" -}}
+{{- if and (eq (include "supersonic.prometheus.kind" .) "external") (get .Values.prometheus.external.auth "podIdentity") }}true{{ end -}}
+{{- end -}}
+
 {{- /* "true" if KEDA needs a TriggerAuthentication: KEDA uses a CA only together with an authentication mode. */ -}}
 {{- define "supersonic.prometheus.kedaAuthenticates" -}}
-{{- if .Values.keda.enabled }}{{ if include "supersonic.prometheus.volume" . }}true{{ end }}{{ end -}}
+{{- if .Values.keda.enabled -}}
+{{- if or (include "supersonic.prometheus.volume" .) (include "supersonic.prometheus.podIdentity" .) }}true{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* A map as KEDA reads it: a=b,c=d. */ -}}
+{{- define "supersonic.prometheus.kedaMap" -}}
+{{- $pairs := list -}}
+{{- range $name, $value := . }}{{ $pairs = append $pairs (printf "%s=%s" $name (toString $value)) }}{{ end -}}
+{{- join "," $pairs -}}
 {{- end -}}
 
 {{- /* Metadata of a KEDA trigger other than its query, all strings. */ -}}
@@ -146,10 +168,10 @@ one, or empty if there are none. It is mounted as prometheus-client at
 {{- else if $a.caFile -}}
 {{- $_ := set $m "authModes" "custom" -}}
 {{- end -}}
-{{- if $a.headers -}}
-{{- $pairs := list -}}
-{{- range $name, $value := $a.headers }}{{ $pairs = append $pairs (printf "%s=%s" $name (toString $value)) }}{{ end -}}
-{{- $_ := set $m "customHeaders" (join "," $pairs) -}}
+{{- with $a.headers }}{{ $_ := set $m "customHeaders" (include "supersonic.prometheus.kedaMap" .) }}{{ end -}}
+{{- with $a.queryParameters }}{{ $_ := set $m "queryParameters" (include "supersonic.prometheus.kedaMap" .) }}{{ end -}}
+{{- if include "supersonic.prometheus.podIdentity" . -}}
+{{- with .Values.prometheus.external.auth.awsRegion }}{{ $_ := set $m "awsRegion" . }}{{ end -}}
 {{- end -}}
 {{- if $a.insecureSkipVerify -}}
 {{- $_ := set $m "unsafeSsl" "true" -}}

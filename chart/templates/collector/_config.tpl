@@ -96,7 +96,7 @@ transport_socket:
 {{- define "supersonic.collector.lua" -}}
 {{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $selector := printf "{__name__=~%s,%s}" (quote .Values.metricsCollector.metricNames) (include "supersonic.scaling.matchers" (list . "triton")) -}}
-local path = {{ printf "%s/federate?match[]=%s" $address.path (urlquery $selector) | include "supersonic.gate.literal" }}
+local path = {{ list (printf "%s/federate?match[]=%s" $address.path (urlquery $selector)) $address.queryString | compact | join "&" | include "supersonic.gate.literal" }}
 local headers = {
 {{- range $name, $value := $address.headers }}
   { {{- include "supersonic.gate.literal" $name }}, {{ include "supersonic.gate.literal" (toString $value) -}} },

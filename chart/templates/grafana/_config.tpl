@@ -77,6 +77,7 @@ there is no administrator, and nobody can log in.
 {{- $json := dict "httpMethod" "POST" -}}
 {{- $secure := dict -}}
 {{- with include "supersonic.prometheus.scrapeInterval" . }}{{ $_ := set $json "timeInterval" . }}{{ end -}}
+{{- with $a.queryString }}{{ $_ := set $json "customQueryParameters" (include "supersonic.grafana.literal" .) }}{{ end -}}
 {{- if $a.insecureSkipVerify }}{{ $_ := set $json "tlsSkipVerify" true }}{{ end -}}
 {{- if and $a.serverName (ne $a.serverName $a.host) }}{{ $_ := set $json "serverName" $a.serverName }}{{ end -}}
 {{- if $a.caFile -}}

@@ -61,6 +61,7 @@ false
 {{- define "supersonic.keda.trigger" -}}
 {{- $address := dict "serverAddress" (include "supersonic.prometheus.url" .root) -}}
 {{- $more := include "supersonic.prometheus.kedaMetadata" .root | fromYaml -}}
+{{- with .root.Values.keda.timeout }}{{ $_ := set $more "timeout" (include "supersonic.scaling.milliseconds" .) }}{{ end -}}
 - type: prometheus
   name: {{ .name }}
   metricType: {{ .metricType }}

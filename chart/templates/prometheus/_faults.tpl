@@ -63,7 +63,7 @@ prometheus.{{ $key }}: must be longer than 0, got {{ $duration }}
 {{- $path := include "supersonic.prometheus.urlGroup" (list . 4) -}}
 {{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- if not $host }}
-prometheus.external.url: must be a host, or a URL such as https://metrics.example.org:9090/prometheus without user, query or fragment, got {{ if contains "@" $e.url }}one with a user{{ else }}{{ quote $e.url }}{{ end }}
+prometheus.external.url: must be a host, or a URL such as https://metrics.example.org:9090/prometheus without user or fragment, got {{ if contains "@" $e.url }}one with a user{{ else }}{{ quote $e.url }}{{ end }}
 {{- end }}
 {{- if and $scheme $e.scheme (ne $scheme $e.scheme) }}
 prometheus.external.scheme: must equal the scheme of prometheus.external.url ({{ $scheme }}) or be empty, got {{ $e.scheme }}
@@ -81,12 +81,58 @@ prometheus.external.path: must equal the path of prometheus.external.url ({{ $pa
 {{- if and $e.auth.bearerTokenSecret.name $e.auth.basicAuthSecret.name }}
 prometheus.external.auth: must have only one of bearerTokenSecret and basicAuthSecret, got both
 {{- end }}
+{{- include "supersonic.prometheus.identityFaults" . }}
+{{- include "supersonic.prometheus.parameterFaults" . }}
 {{- range $name, $value := $e.headers }}
 {{- if has (lower $name) (list "authorization" "host" "content-type" "content-length") }}
 prometheus.external.headers: must not set {{ $name }}{{ if eq (lower $name) "authorization" }}: use prometheus.external.auth, which reads a Secret{{ end }}
 {{- end }}
 {{- if and $.Values.keda.enabled (or (contains "," (toString $value)) (contains "=" (toString $value))) }}
 prometheus.external.headers.{{ $name }}: must not contain a comma or an equals sign, which KEDA reads as the start of the next header, got {{ toString $value | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.prometheus.parameterFaults" -}}
+{{- $e := .Values.prometheus.external -}}
+{{- range include "supersonic.prometheus.urlGroup" (list . 5) | splitList "&" | compact }}
+{{- $name := splitList "=" . | first }}
+{{- $value := get (get $e "queryParameters" | default dict) $name }}
+{{- if and $value (ne $value (splitList "=" . | last)) }}
+prometheus.external.queryParameters.{{ $name }}: must equal that of prometheus.external.url ({{ splitList "=" . | last }}) or not be set, got {{ $value }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := (include "supersonic.prometheus.address" . | fromJson).queryParameters }}
+{{- if has $name (list "query" "time" "match[]") }}
+prometheus.external.queryParameters: must not set {{ $name }}, which the queries set
+{{- end }}
+{{- if and $.Values.keda.enabled (or (contains "," $value) (contains "=" $value)) }}
+prometheus.external.queryParameters.{{ $name }}: must not contain a comma or an equals sign, which KEDA reads as the start of the next parameter, got {{ quote $value }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* An identity of the cloud, which only KEDA can use. */ -}}
+{{- define "supersonic.prometheus.identityFaults" -}}
+{{- $auth := .Values.prometheus.external.auth -}}
+{{- $tls := .Values.prometheus.external.tls -}}
+{{- if include "supersonic.prometheus.podIdentity" . }}
+{{- $provider := get $auth.podIdentity "provider" }}
+{{- if not $provider }}
+prometheus.external.auth.podIdentity.provider: must be azure-workload, gcp or aws, got none
+{{- end }}
+{{- if or $auth.bearerTokenSecret.name $auth.basicAuthSecret.name $tls.caSecret.name $tls.caConfigMap.name $tls.insecureSkipVerify }}
+prometheus.external.auth.podIdentity: must be the only authentication, without a CA and insecureSkipVerify, which KEDA does not combine with it
+{{- end }}
+{{- if and (eq $provider "aws") (not $auth.awsRegion) }}
+prometheus.external.auth.awsRegion: must name the region of Prometheus with podIdentity.provider aws, or KEDA cannot sign its queries, got ""
+{{- end }}
+{{- $gate := and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled }}
+{{- $grafana := and .Values.grafana.enabled (not (get (index .Values.grafana.datasources "datasources.yaml") "datasources")) }}
+{{- range $key, $on := dict "envoy.rate_limiter.prometheus_based.enabled" $gate "metricsCollector.enabled" .Values.metricsCollector.enabled "grafana.enabled" $grafana }}
+{{- if $on }}
+{{ $key }}: must be false with prometheus.external.auth.podIdentity, which only KEDA has; {{ if eq $key "grafana.enabled" }}set grafana.datasources, or {{ end }}run a proxy that authenticates to Prometheus, set prometheus.external.url to it, and leave podIdentity empty
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

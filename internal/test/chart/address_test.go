@@ -33,8 +33,8 @@ type consumers struct {
 
 // endpoint is what Envoy needs to know of Prometheus.
 type endpoint struct {
-	Host, Authority, Path, SNI string
-	Port                       int
+	Host, Authority, Path, SNI, Query string
+	Port                              int
 }
 
 // Every consumer of Prometheus reads one address.
@@ -247,9 +247,9 @@ func clusterEndpoint(t *testing.T, config, name string) endpoint {
 
 var (
 	hostRewrite   = regexp.MustCompile(`host_rewrite_literal: "([^"]+)"`)
-	federate      = regexp.MustCompile(`(\S*)/federate\?match\[\]=(\S+)\]`)
+	federate      = regexp.MustCompile(`(\S*)/federate\?match\[\]=([^\s&\]]+)(?:&([^\s\]]+))?\]=*\]`)
 	gateAuthority = regexp.MustCompile(`authority = \[=\[\s*(\S+)\]=\]`)
-	gatePath      = regexp.MustCompile(`path = \[=\[\s*(\S*)/api/v1/query\]=\]`)
+	gatePath      = regexp.MustCompile(`path = \[=+\[\s*(\S*)/api/v1/query(?:\?(\S+?))?\]=+\]`)
 )
 
 func collectorEndpoint(t *testing.T, m render.Manifests) endpoint {
@@ -258,8 +258,8 @@ func collectorEndpoint(t *testing.T, m render.Manifests) endpoint {
 	e := clusterEndpoint(t, config, "prometheus")
 	e.Authority = hostRewrite.FindStringSubmatch(config)[1]
 	found := federate.FindStringSubmatch(config)
-	e.Path = found[1]
-	selector, err := url.QueryUnescape(strings.TrimRight(found[2], "]="))
+	e.Path, e.Query = found[1], found[3]
+	selector, err := url.QueryUnescape(found[2])
 	if want := `{__name__=~"nv_.+|supersonic:.+",namespace="cms",release="sonic"}`; err != nil || selector != want {
 		t.Errorf("the metrics collector asks for %s, want %s (%v)", selector, want, err)
 	}
@@ -271,6 +271,7 @@ func gateEndpoint(t *testing.T, m render.Manifests) endpoint {
 	e := clusterEndpoint(t, manifest.File(t, m, "envoy/configmap.yaml", "envoy.yaml"), "prometheus_cluster")
 	gate := manifest.File(t, m, "envoy/lua-configmap.yaml", "gate.yaml")
 	e.Authority = gateAuthority.FindStringSubmatch(gate)[1]
-	e.Path = gatePath.FindStringSubmatch(gate)[1]
+	found := gatePath.FindStringSubmatch(gate)
+	e.Path, e.Query = found[1], found[2]
 	return e
 }

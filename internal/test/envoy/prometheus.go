@@ -46,6 +46,7 @@ type Query struct {
 	Method string
 	Host   string
 	Path   string
+	Tenant string // the parameter namespace of the URL
 	PromQL string // from the form in the body
 	Header http.Header
 	SNI    string // with TLS
@@ -116,7 +117,8 @@ func (p *Prometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	form, _ := url.ParseQuery(string(body))
 	q := Query{
-		At: time.Now(), Method: r.Method, Host: r.Host, Path: r.URL.Path, PromQL: form.Get("query"), Header: r.Header.Clone(),
+		At: time.Now(), Method: r.Method, Host: r.Host, Path: r.URL.Path, Tenant: r.URL.Query().Get("namespace"),
+		PromQL: form.Get("query"), Header: r.Header.Clone(),
 	}
 	if r.TLS != nil {
 		q.SNI = r.TLS.ServerName

@@ -24,6 +24,7 @@ func TestQueryByPost(t *testing.T) {
 	const metric = `sum(a{b="c d+e%41]]"}) / 2 > bool 1 == bool 1`
 	g := gate.Start(t, gate.Defaults().With("serverLoadMetric", metric).With("serverLoadThreshold", 5).
 		With("prometheus.external.path", "/select/prometheus").
+		With("prometheus.external.queryParameters", map[string]any{"namespace": "team & 2"}).
 		With("prometheus.external.headers", map[string]any{"X-Scope-OrgID": "team-1"}))
 	g.Prometheus.Set(envoy.Sample("6"))
 	q := asked(t, g)
@@ -32,6 +33,9 @@ func TestQueryByPost(t *testing.T) {
 	}
 	if q.PromQL != metric {
 		t.Errorf("query %q, want the user's own %q", q.PromQL, metric)
+	}
+	if q.Tenant != "team & 2" {
+		t.Errorf("the parameter namespace is %q", q.Tenant)
 	}
 	if tenant := q.Header.Get("X-Scope-OrgID"); tenant != "team-1" {
 		t.Errorf("tenant %q", tenant)

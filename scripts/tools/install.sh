@@ -108,6 +108,13 @@ install_triton() {
   install -D "$here/tritonserver.sh" "$1/bin/tritonserver"
 }
 
+# otelcol has only the components that the chart's configuration names, to keep its build short.
+install_otelcol() {
+  local own=$repo/scripts/otelcol
+  [[ $(go -C "$own" list -m go.opentelemetry.io/collector/otelcol) == *" v$2" ]] || die "scripts/otelcol/go.mod is not at $2"
+  go -C "$own" build -ldflags "-s -w -X main.version=$2" -o "$1/bin/otelcol" .
+}
+
 install_prometheus-operator() {
   copy "github.com/prometheus-operator/prometheus-operator@v$2" example/prometheus-operator-crd "$1"
 }

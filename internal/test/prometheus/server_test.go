@@ -29,17 +29,18 @@ const limit = 60 * time.Second // for what takes a second or two
 type server struct {
 	addr, dir string
 	host      string // with a colon, that it listens on
+	pid       int
 	manifests render.Manifests
 }
 
 // start runs Prometheus as its Deployment does. Pods come from pods, in place of Kubernetes.
-func start(t *testing.T, values string, pods []map[string]string) *server {
+func start(t testing.TB, values string, pods []map[string]string) *server {
 	t.Helper()
 	return startAt(t, "127.0.0.1:", values, pods)
 }
 
 // startAt listens on a free port of the host.
-func startAt(t *testing.T, host, values string, pods []map[string]string) *server {
+func startAt(t testing.TB, host, values string, pods []map[string]string) *server {
 	t.Helper()
 	s := &server{addr: freeAddr(t), host: host, dir: t.TempDir(), manifests: manifest.Render(t, values)}
 	for name, text := range manifest.Data(t, s.manifests, "prometheus/configmap.yaml") {
@@ -58,6 +59,7 @@ func startAt(t *testing.T, host, values string, pods []map[string]string) *serve
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.pid = command.Process.Pid
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait()
@@ -92,7 +94,7 @@ func static(pods []map[string]string) []any {
 }
 
 // arguments are those of the rendered container, with the test's folders.
-func (s *server) arguments(t *testing.T) []string {
+func (s *server) arguments(t testing.TB) []string {
 	t.Helper()
 	args := append(container(t, s.manifests), "--web.listen-address="+strings.Replace(s.addr, "127.0.0.1:", s.host, 1))
 	for i, arg := range args {
@@ -101,7 +103,7 @@ func (s *server) arguments(t *testing.T) []string {
 	return args
 }
 
-func container(t *testing.T, m render.Manifests) []string {
+func container(t testing.TB, m render.Manifests) []string {
 	t.Helper()
 	var deployment struct {
 		Spec struct {
@@ -119,7 +121,7 @@ func container(t *testing.T, m render.Manifests) []string {
 	return deployment.Spec.Template.Spec.Containers[0].Args
 }
 
-func (s *server) write(t *testing.T, name, text string) {
+func (s *server) write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -127,7 +129,7 @@ func (s *server) write(t *testing.T, name, text string) {
 }
 
 // edit changes the configuration file.
-func (s *server) edit(t *testing.T, change func(map[string]any)) {
+func (s *server) edit(t testing.TB, change func(map[string]any)) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "prometheus.yml"))
 	if err != nil {
@@ -144,7 +146,7 @@ func (s *server) edit(t *testing.T, change func(map[string]any)) {
 	s.write(t, "prometheus.yml", string(text))
 }
 
-func freeAddr(t *testing.T) string {
+func freeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -160,13 +162,13 @@ type result struct {
 	Value  [2]any
 }
 
-func (s *server) query(t *testing.T, expr string) []result {
+func (s *server) query(t testing.TB, expr string) []result {
 	t.Helper()
 	return s.queryAt(t, expr, "")
 }
 
 // queryAt asks for a time in seconds, now if it is empty.
-func (s *server) queryAt(t *testing.T, expr, at string) []result {
+func (s *server) queryAt(t testing.TB, expr, at string) []result {
 	t.Helper()
 	asked := url.Values{"query": {expr}}
 	if at != "" {
@@ -180,12 +182,12 @@ func (s *server) queryAt(t *testing.T, expr, at string) []result {
 }
 
 // value is the one value of an answer, empty if there is none.
-func (s *server) value(t *testing.T, expr string) string {
+func (s *server) value(t testing.TB, expr string) string {
 	t.Helper()
 	return s.valueAt(t, expr, "")
 }
 
-func (s *server) valueAt(t *testing.T, expr, at string) string {
+func (s *server) valueAt(t testing.TB, expr, at string) string {
 	t.Helper()
 	if results := s.queryAt(t, expr, at); len(results) == 1 {
 		return fmt.Sprint(results[0].Value[1])
@@ -193,7 +195,7 @@ func (s *server) valueAt(t *testing.T, expr, at string) string {
 	return ""
 }
 
-func get(t *testing.T, url string) string {
+func get(t testing.TB, url string) string {
 	t.Helper()
 	answer, err := http.Get(url)
 	if err != nil {
@@ -207,7 +209,7 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-func status(t *testing.T, method, url string) int {
+func status(t testing.TB, method, url string) int {
 	t.Helper()
 	request, err := http.NewRequest(method, url, nil)
 	if err != nil {

@@ -8,13 +8,15 @@ import (
 	"github.com/miekg/dns"
 )
 
-// nameServer is a stub of the cluster's DNS that knows one name.
+// nameServer is a stub of the cluster's DNS that knows one name. As CoreDNS does, it cuts what a UDP answer can't hold,
+// and answers over TCP too.
 type nameServer struct {
 	addr string // host:port
 
 	mu        sync.Mutex
 	addresses []string
 	rcode     int // of every answer
+	overTCP   int // answers
 }
 
 func startNameServer(t testing.TB) *nameServer {
@@ -24,9 +26,14 @@ func startNameServer(t testing.TB) *nameServer {
 		t.Fatal(err)
 	}
 	s := &nameServer{addr: conn.LocalAddr().String(), rcode: dns.RcodeNameError}
-	server := &dns.Server{PacketConn: conn, Handler: s}
-	go func() { _ = server.ActivateAndServe() }()
-	t.Cleanup(func() { _ = server.Shutdown() })
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range []*dns.Server{{PacketConn: conn, Handler: s}, {Listener: listener, Handler: s}} {
+		go func() { _ = server.ActivateAndServe() }()
+		t.Cleanup(func() { _ = server.Shutdown() })
+	}
 	return s
 }
 
@@ -35,6 +42,13 @@ func (s *nameServer) Answer(rcode int, addresses ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rcode, s.addresses = rcode, addresses
+}
+
+// OverTCP counts the answers that were given over TCP.
+func (s *nameServer) OverTCP() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.overTCP
 }
 
 // ServeDNS answers one question.
@@ -53,5 +67,16 @@ func (s *nameServer) ServeDNS(w dns.ResponseWriter, question *dns.Msg) {
 	if q.Name != "sonic-triton.cms.svc.cluster.local." {
 		reply = new(dns.Msg).SetRcode(question, dns.RcodeNameError)
 	}
+	size := dns.MaxMsgSize
+	if w.RemoteAddr().Network() == "tcp" {
+		s.overTCP++
+	} else {
+		size = dns.MinMsgSize
+		if extra := question.IsEdns0(); extra != nil {
+			size = int(extra.UDPSize())
+			reply.SetEdns0(extra.UDPSize(), false)
+		}
+	}
+	reply.Truncate(size)
 	_ = w.WriteMsg(reply)
 }

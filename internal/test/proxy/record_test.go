@@ -122,7 +122,7 @@ func (p *proxy) statsURL(t *testing.T) string {
 }
 
 // runTriton runs a server at an address of loopback, until the test ends or sooner.
-func runTriton(t *testing.T, grpcAddr string) (server *exec.Cmd, metricsURL string) {
+func runTriton(t *testing.T, grpcAddr string, args ...string) (server *exec.Cmd, metricsURL string) {
 	t.Helper()
 	models := t.TempDir() // Python writes beside the models
 	if err := os.CopyFS(models, os.DirFS("testdata/models")); err != nil {
@@ -136,6 +136,7 @@ func runTriton(t *testing.T, grpcAddr string) (server *exec.Cmd, metricsURL stri
 	server = exec.Command(tools.Path(t, "tritonserver"), "--model-repository="+models, "--allow-gpu-metrics=false",
 		"--grpc-address="+host, "--grpc-port="+port, "--http-address="+host, "--http-port="+httpPort,
 		"--metrics-address="+host, "--metrics-port="+metricsPort, "--exit-timeout-secs=2")
+	server.Args = append(server.Args, args...)
 	var log bytes.Buffer
 	server.Stdout, server.Stderr = &log, &log
 	if err := server.Start(); err != nil {

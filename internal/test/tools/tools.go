@@ -1,4 +1,4 @@
-// Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, API schemas), in the versions of
+// Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, an OpenTelemetry collector, API schemas), in the versions of
 // scripts/tools/versions.txt, as `make tools` installs them.
 //
 // A test skips where a part is missing, and says which command installs it. It fails instead where SUPERSONIC_TOOLS is
@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// Path is the absolute path of a program: envoy, promtool, prometheus, helm or tritonserver. A program of the same
+// Path is the absolute path of a program: envoy, promtool, prometheus, otelcol, helm or tritonserver. A program of the same
 // version in PATH will do where the part is not installed.
 func Path(t testing.TB, program string) string {
 	t.Helper()

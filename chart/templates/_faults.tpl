@@ -10,6 +10,7 @@ which NOTES and `supersonic lint` print.
   "names"
   "labels"
   "pods"
+  "strings"
   "scaling"
   "keda"
   "triton"

@@ -4,7 +4,10 @@ number or a boolean where Kubernetes requires a string is an error, because the 
 server would refuse the object.
 */ -}}
 
-{{- /* Fields of a pod, or of a NetworkPolicy's peer, that are strings or lists of strings; TestNamesOfStrings compares them with Kubernetes' types. */ -}}
+{{- /*
+Fields of a pod, or of a NetworkPolicy's peer, that are strings or lists of strings.
+TestNamesOfStrings compares them with Kubernetes' types.
+*/ -}}
 {{- define "supersonic.strings.names" -}}
 accessModes action add apiGroup apiVersion args audience bindMountOptions cachingMode certificateChainPath
 cidr claimName command conditionType containerName credentialBundlePath datasetName datasetUUID devicePath
@@ -32,8 +35,8 @@ annotations labels matchLabels nodeSelector options userAnnotations volumeAttrib
 {{- define "supersonic.strings.faults" -}}
 {{- $names := include "supersonic.strings.names" . | splitList "\n" | join " " | splitList " " -}}
 {{- $maps := include "supersonic.strings.maps" . | splitList " " -}}
-{{- $sections := dict "networkPolicy" .Values.networkPolicy "prometheus.server" .Values.prometheus.server "tempo" .Values.tempo "test" .Values.test -}}
-{{- range list "triton" "envoy" "grafana" "opentelemetry-collector" "metricsCollector" }}{{ $_ := set $sections . (get $.Values .) }}{{ end -}}
+{{- $sections := dict "prometheus.server" .Values.prometheus.server -}}
+{{- range list "triton" "envoy" "networkPolicy" "grafana" "tempo" "opentelemetry-collector" "metricsCollector" "test" }}{{ $_ := set $sections . (get $.Values .) }}{{ end -}}
 {{- $handed := list "env" "envFrom" "extraVolumes" "extraVolumeMounts" "initContainers" "extraContainers" "tolerations" "affinity"
   "topologySpreadConstraints" "podSecurityContext" "securityContext" "clients" "scrapers" "keda" "viewers" -}}
 {{- range $at, $section := $sections }}

@@ -78,7 +78,7 @@ func TestNamesOfStrings(t *testing.T) {
 		"supersonic.strings.names": append(f.named("string"), "values"), // a number only below exitCodes
 		"supersonic.strings.maps":  f.named("map of string"),
 	} {
-		found := regexp.MustCompile(`(?s)define "`+define+`" -\}\}(.*?)\{\{- end`).FindSubmatch(text)
+		found := regexp.MustCompile(`(?s)define "` + define + `" -\}\}(.*?)\{\{- end`).FindSubmatch(text)
 		if found == nil {
 			t.Fatalf("no define %s", define)
 		}

@@ -1,6 +1,7 @@
 {{- /*
 Who may reach which pods if networkPolicy.enabled is true. A peer is one of:
   envoy, triton, …   the release's own pods of that component
+  others   the pods of prometheus.server.otherReleases
   clients, scrapers, keda, viewers   the list in networkPolicy; for clients and viewers, empty means anyone
 The kubelet, which probes pods from their own node, is never blocked.
 */ -}}
@@ -18,8 +19,8 @@ envoy:
 {{- end }}
 {{- if include "supersonic.prometheus.embedded" . }}
 prometheus:
-  - {ports: [http], peers: [keda, envoy, grafana, tempo, opentelemetry-collector, metrics-collector]}
-  {{- if .Values.prometheus.server.ingress.enabled }}
+  - {ports: [http], peers: [keda, envoy, grafana, tempo, opentelemetry-collector, metrics-collector, others]}
+  {{- if or .Values.prometheus.server.ingress.enabled (ne .Values.prometheus.server.service.type "ClusterIP") }}
   - {ports: [http], peers: [viewers]}
   {{- end }}
 {{- end }}
@@ -58,6 +59,14 @@ metrics-collector:
 {{- if has . (list "clients" "viewers" "scrapers" "keda") -}}
 {{- $from = concat $from (get $policy . | default list) -}}
 {{- if and (has . (list "clients" "viewers")) (not (get $policy .)) }}{{ $anyone = true }}{{ end -}}
+{{- else if eq . "others" -}}
+{{- with $root.Values.prometheus.server.otherReleases -}}
+{{- $selector := dict "matchLabels" (dict "app.kubernetes.io/name" $root.Chart.Name) -}}
+{{- if not (has "*" .) -}}
+{{- $_ := set $selector "matchExpressions" (list (dict "key" "app.kubernetes.io/instance" "operator" "In" "values" .)) -}}
+{{- end -}}
+{{- $from = append $from (dict "podSelector" $selector) -}}
+{{- end -}}
 {{- else -}}
 {{- $labels := include "supersonic.labels.selector" (list $root .) | fromYaml -}}
 {{- $from = append $from (dict "podSelector" (dict "matchLabels" $labels)) -}}

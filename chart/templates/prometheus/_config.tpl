@@ -19,8 +19,13 @@ port with the given name. Takes a dict: root, component, port, path, job.
 */ -}}
 {{- define "supersonic.prometheus.scrapeJob" -}}
 {{- $label := list -}}
+{{- $others := .root.Values.prometheus.server.otherReleases -}}
 {{- range $name, $value := include "supersonic.labels.selector" (list .root .component) | fromYaml }}
+{{- if not (and $others (hasSuffix "/instance" $name)) }}
 {{- $label = append $label (printf "%s=%s" $name $value) }}
+{{- else if not (has "*" $others) }}
+{{- $label = append $label (printf "%s in (%s)" $name (prepend $others $value | uniq | join ",")) }}
+{{- end }}
 {{- end -}}
 - job_name: {{ .job }}
   metrics_path: {{ .path }}
@@ -35,10 +40,14 @@ port with the given name. Takes a dict: root, component, port, path, job.
     {{- include "supersonic.prometheus.relabel" . | nindent 4 }}
 {{- end -}}
 
-{{- /* The labels of all series of this release. Takes the dict of scrapeJob. */ -}}
+{{- /* The labels of all series of a release. Takes the dict of scrapeJob. */ -}}
 {{- define "supersonic.prometheus.relabel" -}}
 - {source_labels: [__meta_kubernetes_pod_name], target_label: pod}
 - {source_labels: [__meta_kubernetes_namespace], target_label: namespace}
+{{- if .root.Values.prometheus.server.otherReleases }}
+- {source_labels: [__meta_kubernetes_pod_label_app_kubernetes_io_instance], target_label: release}
+{{- else }}
 - {target_label: release, replacement: {{ include "supersonic.names.instance" .root | quote }}}
+{{- end }}
 - {target_label: app, replacement: {{ .root.Chart.Name | quote }}}
 {{- end -}}

@@ -156,9 +156,6 @@ prometheus.external.tls.serverName: must be empty or the host ({{ .host }}) if k
 
 {{- define "supersonic.prometheus.embeddedFaults" -}}
 {{- $p := .Values.prometheus -}}
-{{- if $p.podMonitors.enabled }}
-prometheus.podMonitors.enabled: must be false with the embedded Prometheus, which discovers the pods itself; for an operator's Prometheus, set prometheus.external.enabled
-{{- end }}
 {{- $role := include "supersonic.names.component" (list . "prometheus-role") }}
 {{- $account := include "supersonic.names.component" (list . "prometheus-sa") }}
 {{- if not (has $p.server.useExistingClusterRoleName (list "" $role)) }}
@@ -204,11 +201,15 @@ prometheus.server.retentionSize: must be less than prometheus.server.{{ $key }} 
 {{- if and $p.enabled $p.external.enabled }}
 prometheus.enabled: has no effect if prometheus.external.enabled is true: the external Prometheus is used, and none is installed
 {{- end }}
+{{- include "supersonic.prometheus.sharedAdvice" . }}
 {{- if and (eq $address.scheme "http") (ne $address.auth.type "none") }}
 prometheus.external.auth: is sent unencrypted to http://{{ $address.host }}
 {{- end }}
 {{- if $address.insecureSkipVerify }}
 prometheus.external.tls.insecureSkipVerify: anyone on the network path can impersonate Prometheus; configure a CA instead
+{{- end }}
+{{- if and (include "supersonic.prometheus.embedded" .) (ne $p.server.service.type "ClusterIP") }}
+prometheus.server.service.type: Prometheus has no authentication, and {{ $p.server.service.type }} makes it reachable from outside the cluster
 {{- end }}
 {{- if and (include "supersonic.prometheus.embedded" .) $p.server.ingress.enabled }}
 prometheus.server.ingress.enabled: Prometheus has no authentication{{ if include "supersonic.prometheus.remoteWrite" . }}, and anyone who can reach the host can write the series that scale the fleet{{ end }}: add authentication to the Ingress
@@ -219,6 +220,23 @@ prometheus.server.ingress.enabled: Prometheus has no authentication{{ if include
 {{- if and $p.rules.enabled (not $p.rules.labels) }}{{ $unlabelled = append $unlabelled "rules" }}{{ end }}
 {{- range $unlabelled }}
 prometheus.{{ . }}.labels: is empty, so an operator may ignore them; kube-prometheus-stack, for example, selects by the label release, set to the name of its own release
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* An external Prometheus that is the embedded one of a release in this namespace. */ -}}
+{{- define "supersonic.prometheus.sharedAdvice" -}}
+{{- $own := include "supersonic.names.instance" . -}}
+{{- $pattern := printf "^([-a-z0-9]+)-prometheus-server(\\.%s(\\.svc.*)?)?$" .Release.Namespace -}}
+{{- if eq (include "supersonic.prometheus.kind" .) "external" }}
+{{- $host := (include "supersonic.prometheus.address" . | fromJson).host }}
+{{- if regexMatch $pattern $host }}
+{{- $other := regexReplaceAll $pattern $host "${1}" }}
+{{- if eq $other $own }}
+prometheus.external.url: is the embedded Prometheus of this release, which prometheus.external.enabled leaves out: set it to false, and prometheus.enabled to true
+{{- else }}
+prometheus.external.url: is the embedded Prometheus of release {{ $other }}, which scrapes this one only if its prometheus.server.otherReleases contains {{ $own }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -5,7 +5,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* "true" if a Prometheus Operator scrapes this release. */ -}}
+{{- /* "true" if a Prometheus Operator scrapes this release instead of the embedded Prometheus. */ -}}
 {{- define "supersonic.prometheus.operator" -}}
 {{- if and .Values.prometheus.podMonitors.enabled (not (include "supersonic.prometheus.embedded" .)) -}}true{{- end -}}
 {{- end -}}

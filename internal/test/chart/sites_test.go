@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
@@ -105,5 +106,50 @@ envoy:
 	}
 	if !slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "scratch" }) {
 		t.Error("the pod has no volume scratch")
+	}
+}
+
+// An operator's Prometheus may scrape beside the embedded one: each pod once in each, and each alert once.
+func TestOperatorBesideTheEmbeddedPrometheus(t *testing.T) {
+	m := manifest.Render(t, "prometheus: {enabled: true, podMonitors: {enabled: true, labels: {release: stack}}}")
+	kinds := map[string]int{}
+	for _, o := range manifest.Objects(t, m, "prometheus/podmonitors.yaml") {
+		kinds[o["kind"].(string)]++
+	}
+	if kinds["PodMonitor"] != 2 || kinds["PrometheusRule"] != 0 {
+		t.Errorf("an operator gets %v, want two PodMonitors and no rules", kinds)
+	}
+	config := manifest.File(t, m, prometheusConfigMap, "prometheus.yml")
+	for _, job := range []string{"job_name: sonic-triton", "job_name: sonic-envoy"} {
+		if strings.Count(config, job) != 1 {
+			t.Errorf("the embedded Prometheus has %d times %s", strings.Count(config, job), job)
+		}
+	}
+}
+
+// The pods of another release query the embedded Prometheus that they share.
+func TestNetworkPolicyOfOtherReleases(t *testing.T) {
+	for _, tc := range []struct {
+		others string
+		want   []string
+	}{{"[sonic-b, sonic-c]", []string{"sonic-b", "sonic-c"}}, {`["*"]`, nil}} {
+		m := manifest.Render(t, "{networkPolicy: {enabled: true}, prometheus: {enabled: true, server: {otherReleases: "+tc.others+"}}}")
+		var got [][]string
+		for _, p := range all[networkingv1.NetworkPolicy](t, m, "NetworkPolicy") {
+			for _, rule := range p.Spec.Ingress {
+				for _, peer := range rule.From {
+					if s := peer.PodSelector; p.Name == "sonic-prometheus" && s != nil && s.MatchLabels["app.kubernetes.io/component"] == "" {
+						var values []string
+						for _, e := range s.MatchExpressions {
+							values = e.Values
+						}
+						got = append(got, values)
+					}
+				}
+			}
+		}
+		if len(got) != 1 || !slices.Equal(got[0], tc.want) {
+			t.Errorf("%s: the other releases that may query are %v, want %v", tc.others, got, tc.want)
+		}
 	}
 }

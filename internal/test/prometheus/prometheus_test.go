@@ -217,3 +217,22 @@ func TestPrometheusOnBothFamilies(t *testing.T) {
 		}
 	}
 }
+
+// Releases that share a Prometheus have series of their own.
+func TestSharedPrometheus(t *testing.T) {
+	found := pods(t)
+	for i, pod := range found {
+		pod["pod_label_app_kubernetes_io_instance"] = []string{"sonic", "sonic-b"}[i/3]
+	}
+	found[3]["pod_container_port_name"], found[3]["pod_name"] = "metrics", "triton-of-b"
+	s := start(t, "prometheus: {enabled: true, server: {otherReleases: [sonic-b], global: {scrape_interval: 1s}}}", found)
+	for _, release := range []string{"sonic", "sonic-b"} {
+		envoy.Await(t, limit, "a Triton of "+release+" is scraped", func() bool {
+			return s.value(t, `count(nv_gpu_utilization{namespace="cms",release="`+release+`"})`) == "1"
+		})
+	}
+	config := manifest.File(t, s.manifests, "prometheus/configmap.yaml", "prometheus.yml")
+	if !strings.Contains(config, "app.kubernetes.io/instance in (sonic,sonic-b)") {
+		t.Errorf("the pods of sonic-b are not looked for:\n%s", config)
+	}
+}

@@ -187,4 +187,34 @@ grafana."grafana.ini"."auth.basic".enabled: must be false without grafana.admin.
 {{- if and $g.enabled $anonymous.enabled (eq $anonymous.org_role "Editor") }}
 grafana."grafana.ini"."auth.anonymous".org_role: anyone who can reach Grafana can change its dashboards
 {{- end }}
+{{- if and $g.enabled (eq (include "supersonic.prometheus.kind" .) "external") }}
+{{- include "supersonic.grafana.sourceAdvice" . }}
+{{- end }}
+{{- end -}}
+
+{{- /* The dashboards show what KEDA and the gate see if one of the data sources is the same Prometheus. */ -}}
+{{- define "supersonic.grafana.sourceAdvice" -}}
+{{- $wanted := include "supersonic.prometheus.url" . -}}
+{{- $different := dict -}}
+{{- $same := false -}}
+{{- range $i, $source := get (index .Values.grafana.datasources "datasources.yaml") "datasources" | default list -}}
+{{- if eq $source.type "prometheus" -}}
+{{- $url := get $source "url" | toString -}}
+{{- if eq $wanted (include "supersonic.grafana.withPort" $url) }}{{ $same = true }}{{ else }}{{ $_ := set $different (toString $i) $url }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if not $same }}
+{{- range $i, $url := $different }}
+grafana.datasources."datasources.yaml".datasources[{{ $i }}].url: differs from prometheus.external ({{ $wanted }}), so the dashboards do not show what KEDA and the gate read; leave "datasources.yaml" empty to use prometheus.external, got {{ $url }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* A URL with its port, and without a slash at its end. */ -}}
+{{- define "supersonic.grafana.withPort" -}}
+{{- $url := trimSuffix "/" . -}}
+{{- if not (regexMatch "^https?://[^/]*:[0-9]+(/|$)" $url) -}}
+{{- $url = regexReplaceAll "^(https?://[^/]*)" $url (printf "${1}:%d" (ternary 443 80 (hasPrefix "https:" $url))) -}}
+{{- end -}}
+{{- $url -}}
 {{- end -}}

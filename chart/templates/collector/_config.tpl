@@ -17,7 +17,8 @@ overload_manager:
 static_resources:
   listeners:
   - name: metrics
-    {{- if $collector.host }}
+    {{- /* 0.0.0.0 was the default of 0.3.1, which values that copy it contain. */}}
+    {{- if not (has $collector.host (list "" "0.0.0.0")) }}
     address: {socket_address: {address: {{ quote $collector.host }}, port_value: {{ int64 $collector.port }}}}
     {{- else }}
     address: {{ include "supersonic.envoy.everywhere" (list . (int64 $collector.port)) }}

@@ -14,7 +14,7 @@ import (
 // A pod has an IPv4 address, an IPv6 address or both, as its cluster has.
 func TestBothFamilies(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1}}", Everywhere: true})
-	rendered := manifest.Render(t, "{prometheus: {enabled: true}, metricsCollector: {enabled: true}}")
+	rendered := manifest.Render(t, "{prometheus: {enabled: true}, metricsCollector: {enabled: true, host: 0.0.0.0}}")
 	collector := envoy.Start(t, envoy.Options{
 		Bootstrap:  manifest.Data(t, rendered, "collector/collector.yaml")["envoy.yaml"],
 		Endpoints:  map[string]string{"prometheus": p.Prometheus.Addr},

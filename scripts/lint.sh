@@ -31,6 +31,16 @@ sizes() {
     function say(at, got, want, what) { if (!generated) printf "%s:%d: %d lines, want at most %d: %s\n", name, at, got, want, what }'
 }
 
+# Exempt are what must be one line: an error or a warning in a template, from its key on; a selector that an
+# example prints; and what is generated.
+widths() {
+  tracked '*.go' 'chart/files/*.lua' 'chart/templates/*' | grep -zv -e testdata -e _promql.tpl | xargs -0 awk '
+    length($0) <= 140 { next }
+    FILENAME ~ /\.tpl$/ && /^([a-z]|\{\{ [$.a-z ]+ \}\}).*: / { next }
+    FILENAME ~ /example_test\.go$/ && /^\t\/\/ +[a-z_]+\{.*\}/ { next }
+    { printf "%s:%d: %d characters, want at most 140\n", FILENAME, FNR, length($0) }'
+}
+
 # The parts of the filter are one chunk in Envoy. luacheck prints a total even if all is well.
 lua() {
   local said files=chart/files
@@ -47,6 +57,7 @@ check staticcheck tool staticcheck ./...
 check 'staticcheck in scripts/lab' go -C scripts/lab tool -modfile=../tools.mod staticcheck ./...
 check 'deadcode: nothing calls' tool deadcode -test ./...
 check sizes sizes
+check widths widths
 # SC2016 and SC2317 know nothing of awk programs and of functions that are called by a name in a variable.
 check shellcheck xargs -0 -a <(tracked '*.sh' .ci) shellcheck --exclude=SC2016,SC2317
 check luacheck lua

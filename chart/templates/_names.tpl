@@ -69,8 +69,10 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- range $key, $url := $urls -}}
 {{- $instance := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${1}" -}}
 {{- $component := regexReplaceAll (printf "%s.*" $inNamespace) (toString $url) "${2}" -}}
-{{- if and (regexMatch $inNamespace (toString $url)) (ne (printf "%s-%s" $instance $component) (include "supersonic.names.component" (list $ $component))) }}
-{{ $key }}: points to the {{ trimSuffix "-server" $component }} of release {{ $instance }}, not of {{ include "supersonic.names.instance" $ }}; remove it to use the one of this release, got {{ $url }}
+{{- $own := include "supersonic.names.component" (list $ $component) -}}
+{{- $this := include "supersonic.names.instance" $ -}}
+{{- if and (regexMatch $inNamespace (toString $url)) (ne (printf "%s-%s" $instance $component) $own) }}
+{{ $key }}: points to the {{ trimSuffix "-server" $component }} of release {{ $instance }}, not of {{ $this }}; remove it to use the one of this release, got {{ $url }}
 {{- end }}
 {{- end }}
 {{- end -}}

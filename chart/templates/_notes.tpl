@@ -14,8 +14,9 @@
 {{- define "supersonic.notes.keda" -}}
 {{- if .Values.keda.enabled }}
 {{- if include "supersonic.keda.zero" . }}
+{{- $least := include "supersonic.keda.min" . | int64 | max 1 }}
 
-The HPA shrinks the fleet to {{ max 1 (include "supersonic.keda.min" . | int64) }}, as keda.scaleDown says. KEDA takes the last step, to zero replicas,
+The HPA shrinks the fleet to {{ $least }}, as keda.scaleDown says. KEDA takes the last step, to zero replicas,
 {{ include "supersonic.keda.cooldown" . }}s after the last request (keda.cooldownPeriod), regardless of keda.scaleDown.
 {{- end }}
 {{- end }}
@@ -27,7 +28,8 @@ The HPA shrinks the fleet to {{ max 1 (include "supersonic.keda.min" . | int64) 
 {{- if $live.of031 }}
 
 This upgrade is from 0.3.1, and docs/migrating.md has the rest of:
-  - Triton runs as user {{ dig "runAsUser" "of the image" .Values.triton.podSecurityContext }}, without capabilities (triton.podSecurityContext, triton.securityContext).
+  {{- $user := dig "runAsUser" "of the image" .Values.triton.podSecurityContext }}
+  - Triton runs as user {{ $user }}, without capabilities (triton.podSecurityContext, triton.securityContext).
   {{- if include "supersonic.triton.livenessIsProbed" . }}
   - A server that stops answering is restarted (triton.livenessProbe).
   {{- end }}
@@ -38,10 +40,10 @@ This upgrade is from 0.3.1, and docs/migrating.md has the rest of:
   - The metric needs Envoy's series: an external Prometheus has to scrape Envoy's stats port too.
   {{- end }}
   - Health methods need no token, and a refused call ends with {{ .Values.envoy.rate_limiter.prometheus_based.statusCode }}, not with 0.
-  - Prometheus, Grafana and Tempo are new pods, and what the old ones kept in theirs is gone; ServiceMonitors are gone (prometheus.podMonitors).
+  - Prometheus, Grafana and Tempo are new pods, and what the old ones stored is gone; ServiceMonitors are gone (prometheus.podMonitors).
   - Helm's --reuse-values would leave the new defaults out: use --reset-then-reuse-values.
 {{- if .Values.keda.enabled }}
-The size of the fleet, {{ int64 $live.replicas }}, is kept. It stays in the manifests, so that a rollback goes back to the size of its revision.
+The size of the fleet, {{ int64 $live.replicas }}, is kept. It stays in the manifests, so that a rollback restores the size of its revision.
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -24,7 +24,10 @@ the files named in "supersonic.prometheus.address".
 
 {{- /* Scheme, host, port, path and query in prometheus.external.url: groups 1 to 5. */ -}}
 {{- define "supersonic.prometheus.urlPattern" -}}
-^(?:(https?)://)?(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[-._0-9A-Za-z]*[0-9A-Za-z])?)(?::([0-9]{1,5}))?((?:/[-._~%0-9A-Za-z]+)*)/?(?:\?([-._~0-9A-Za-z]+=[-._~0-9A-Za-z]*(?:&[-._~0-9A-Za-z]+=[-._~0-9A-Za-z]*)*))?$
+{{- $host := `\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[-._0-9A-Za-z]*[0-9A-Za-z])?` -}}
+{{- $path := `(?:/[-._~%0-9A-Za-z]+)*` -}}
+{{- $parameter := `[-._~0-9A-Za-z]+=[-._~0-9A-Za-z]*` -}}
+{{- printf `^(?:(https?)://)?(%s)(?::([0-9]{1,5}))?(%s)/?(?:\?(%[3]s(?:&%[3]s)*))?$` $host $path $parameter -}}
 {{- end -}}
 
 {{- /* One group of the external URL. Takes a list: the root context, the group's number. */ -}}
@@ -38,12 +41,16 @@ the files named in "supersonic.prometheus.address".
 JSON: scheme, host (an IPv6 address without brackets), port, path (of the prefix, no slash at its end), serverName
 (for SNI and verification; empty with http), caFile (empty: the system's
 authorities), insecureSkipVerify, auth (type none, bearer with bearerFile, or
-basic with usernameFile and passwordFile), headers and queryParameters (name to value), queryString (of the parameters, empty or a=b&c=d). The host is empty only
+basic with usernameFile and passwordFile), headers and queryParameters (name to value),
+queryString (of the parameters, empty or a=b&c=d). The host is empty only
 if there is no Prometheus or the values are invalid.
 */ -}}
 {{- define "supersonic.prometheus.address" -}}
 {{- $dir := include "supersonic.prometheus.clientDir" . -}}
-{{- $a := dict "scheme" "http" "host" "" "port" 0 "path" "" "serverName" "" "caFile" "" "insecureSkipVerify" false "auth" (dict "type" "none") "headers" dict "queryParameters" dict "queryString" "" -}}
+{{- $a := dict
+  "scheme" "http" "host" "" "port" 0 "path" "" "queryParameters" dict "queryString" ""
+  "serverName" "" "caFile" "" "insecureSkipVerify" false
+  "auth" (dict "type" "none") "headers" dict -}}
 {{- $kind := include "supersonic.prometheus.kind" . -}}
 {{- if eq $kind "embedded" -}}
 {{- $_ := set $a "host" (include "supersonic.names.host" (list . "prometheus-server")) -}}
@@ -54,7 +61,8 @@ if there is no Prometheus or the values are invalid.
 {{- $host := include "supersonic.prometheus.urlGroup" (list . 2) | trimAll "[]" -}}
 {{- $_ := set $a "scheme" $scheme -}}
 {{- $_ := set $a "host" $host -}}
-{{- $_ := set $a "port" (int (coalesce $e.port (include "supersonic.prometheus.urlGroup" (list . 3)) (ternary 443 80 (eq $scheme "https")))) -}}
+{{- $port := coalesce $e.port (include "supersonic.prometheus.urlGroup" (list . 3)) (ternary 443 80 (eq $scheme "https")) -}}
+{{- $_ := set $a "port" (int $port) -}}
 {{- $path := coalesce $e.path (include "supersonic.prometheus.urlGroup" (list . 4)) -}}
 {{- $_ := set $a "path" (ternary "" (printf "/%s" (trimAll "/" (toString $path))) (empty $path)) -}}
 {{- if eq $scheme "https" -}}
@@ -101,9 +109,11 @@ one, or empty if there are none. It is mounted as prometheus-client at
 {{- $sources := list -}}
 {{- if eq (include "supersonic.prometheus.kind" .) "external" -}}
 {{- if $e.tls.caSecret.name -}}
-{{- $sources = append $sources (dict "secret" (dict "name" $e.tls.caSecret.name "items" (list (dict "key" $e.tls.caSecret.key "path" "ca.crt")))) -}}
+{{- $items := list (dict "key" $e.tls.caSecret.key "path" "ca.crt") -}}
+{{- $sources = append $sources (dict "secret" (dict "name" $e.tls.caSecret.name "items" $items)) -}}
 {{- else if $e.tls.caConfigMap.name -}}
-{{- $sources = append $sources (dict "configMap" (dict "name" $e.tls.caConfigMap.name "items" (list (dict "key" $e.tls.caConfigMap.key "path" "ca.crt")))) -}}
+{{- $items := list (dict "key" $e.tls.caConfigMap.key "path" "ca.crt") -}}
+{{- $sources = append $sources (dict "configMap" (dict "name" $e.tls.caConfigMap.name "items" $items)) -}}
 {{- end -}}
 {{- with $e.auth.bearerTokenSecret -}}
 {{- if .name -}}
@@ -112,7 +122,8 @@ one, or empty if there are none. It is mounted as prometheus-client at
 {{- end -}}
 {{- with $e.auth.basicAuthSecret -}}
 {{- if .name -}}
-{{- $sources = append $sources (dict "secret" (dict "name" .name "items" (list (dict "key" .usernameKey "path" "username") (dict "key" .passwordKey "path" "password")))) -}}
+{{- $items := list (dict "key" .usernameKey "path" "username") (dict "key" .passwordKey "path" "password") -}}
+{{- $sources = append $sources (dict "secret" (dict "name" .name "items" $items)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -92,7 +92,10 @@ none
 {{- .Values.serverLoadThreshold | toJson -}}
 {{- end -}}
 
-{{- /* The load above which the gate refuses: above the scaling threshold by default, so that no client is refused in normal operation. */ -}}
+{{- /*
+The load above which the gate refuses: above the scaling threshold by default, so that
+no client is refused in normal operation.
+*/ -}}
 {{- define "supersonic.scaling.admissionThreshold" -}}
 {{- if not (kindIs "invalid" .Values.serverAdmissionThreshold) -}}
 {{- .Values.serverAdmissionThreshold | toJson -}}

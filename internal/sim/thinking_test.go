@@ -52,11 +52,16 @@ func TestPictureOfClientsThatThink(t *testing.T) {
 	p.X.Label.Text, p.Y.Label.Text = "time (minutes)", "replicas"
 	p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 260 // the legend above the lines
 	p.Legend.Top = true
-	for _, style := range []*draw.TextStyle{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, style := range []*draw.TextStyle{
+		&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
+	} {
 		style.Font.Variant = "Sans"
 	}
 	p.Add(plotter.NewGrid())
-	for i, line := range []struct{ policy, name string }{{"built-in", "serverLoadThinkTime: 0s"}, {"measured", "serverLoadThinkTime: measured"}} {
+	for i, line := range []struct{ policy, name string }{
+		{"built-in", "serverLoadThinkTime: 0s"},
+		{"measured", "serverLoadThinkTime: measured"},
+	} {
 		var points plotter.XYs
 		for _, at := range result(t, r, line.policy).Runs[0].Course {
 			points = append(points, plotter.XY{X: at.At.Minutes(), Y: float64(at.Pods)})

@@ -41,7 +41,10 @@ static_resources:
               - match: {path: /health}
                 direct_response: {status: 200, body: {inline_string: "OK\n"}}
               - match: {path: /metrics, headers: [{name: ":method", string_match: {exact: GET}}]}
-                route: {cluster: prometheus, timeout: 30s, host_rewrite_literal: {{ include "supersonic.collector.authority" $address | quote }}}
+                route:
+                  cluster: prometheus
+                  timeout: 30s
+                  host_rewrite_literal: {{ include "supersonic.collector.authority" $address | quote }}
           http_filters:
           - name: envoy.filters.http.lua
             typed_config:
@@ -96,8 +99,10 @@ transport_socket:
 {{- /* Requests this release's series only, whatever the caller requests; credentials are read each time. */ -}}
 {{- define "supersonic.collector.lua" -}}
 {{- $address := include "supersonic.prometheus.address" . | fromJson -}}
-{{- $selector := printf "{__name__=~%s,%s}" (quote .Values.metricsCollector.metricNames) (include "supersonic.scaling.matchers" (list . "triton")) -}}
-local path = {{ list (printf "%s/federate?match[]=%s" $address.path (urlquery $selector)) $address.queryString | compact | join "&" | include "supersonic.gate.literal" }}
+{{- $matchers := include "supersonic.scaling.matchers" (list . "triton") -}}
+{{- $selector := printf "{__name__=~%s,%s}" (quote .Values.metricsCollector.metricNames) $matchers -}}
+{{- $path := printf "%s/federate?match[]=%s" $address.path (urlquery $selector) -}}
+local path = {{ list $path $address.queryString | compact | join "&" | include "supersonic.gate.literal" }}
 local headers = {
 {{- range $name, $value := $address.headers }}
   { {{- include "supersonic.gate.literal" $name }}, {{ include "supersonic.gate.literal" (toString $value) -}} },
@@ -128,7 +133,8 @@ function envoy_on_request(handle)
   {{- if eq $address.auth.type "bearer" }}
   request:replace("authorization", "Bearer " .. content({{ include "supersonic.gate.literal" $address.auth.bearerFile }}))
   {{- else if eq $address.auth.type "basic" }}
-  local user, password = content({{ include "supersonic.gate.literal" $address.auth.usernameFile }}), content({{ include "supersonic.gate.literal" $address.auth.passwordFile }})
+  local user = content({{ include "supersonic.gate.literal" $address.auth.usernameFile }})
+  local password = content({{ include "supersonic.gate.literal" $address.auth.passwordFile }})
   request:replace("authorization", "Basic " .. handle:base64Escape(user .. ":" .. password))
   {{- end }}
 end

@@ -94,12 +94,18 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
           principals:
           - and_ids:
               ids:
-              - {{ include "supersonic.envoy.claim" (list $provider.name (list "iss") (dict "string_match" (dict "exact" $provider.issuer))) }}
+              {{- $issuer := dict "string_match" (dict "exact" $provider.issuer) }}
+              - {{ include "supersonic.envoy.claim" (list $provider.name (list "iss") $issuer) }}
               {{- range $rule := $provider.claims }}
               - or_ids:
                   ids:
                   {{- with get $rule "methods" }}
-                  - not_id: {or_ids: {ids: [{{ range $i, $path := . }}{{ if $i }}, {{ end }}{{ include "supersonic.envoy.caller" $path }}{{ end }}]}}
+                  - not_id:
+                      or_ids:
+                        ids:
+                        {{- range . }}
+                        - {{ include "supersonic.envoy.caller" . }}
+                        {{- end }}
                   {{- end }}
                   {{- range $rule.values }}
                   {{- $exact := dict "string_match" (dict "exact" .) }}

@@ -117,7 +117,12 @@ load_assignment:
 {{- define "supersonic.envoy.loadBalancing" -}}
 {{- $policy := .Values.envoy.loadBalancerPolicy -}}
 {{- $slow := .Values.envoy.slowStart.window -}}
-{{- $types := dict "LEAST_REQUEST" "least_request.v3.LeastRequest" "ROUND_ROBIN" "round_robin.v3.RoundRobin" "RANDOM" "random.v3.Random" "RING_HASH" "ring_hash.v3.RingHash" "MAGLEV" "maglev.v3.Maglev" -}}
+{{- $types := dict
+  "LEAST_REQUEST" "least_request.v3.LeastRequest"
+  "ROUND_ROBIN" "round_robin.v3.RoundRobin"
+  "RANDOM" "random.v3.Random"
+  "RING_HASH" "ring_hash.v3.RingHash"
+  "MAGLEV" "maglev.v3.Maglev" -}}
 load_balancing_policy:
   policies:
   - typed_extension_config:

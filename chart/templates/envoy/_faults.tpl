@@ -47,7 +47,10 @@ envoy.service.ports: targetPort of {{ .name }} must be at least 1024, because En
 envoy.service.ports: must have an entry named grpc, got {{ keys $seen | sortAlpha | toJson }}
 {{- end }}
 {{- $listening := dict (include "supersonic.envoy.adminPort" .) "Envoy's admin interface on loopback" }}
-{{- $wanted := list (list (include "supersonic.envoy.grpcTargetPort" .) "envoy.service.ports: targetPort of grpc") (list (include "supersonic.envoy.statsPort" .) (ternary "envoy.service.ports: targetPort of admin" "envoy.statsPort" (hasKey $seen "admin"))) }}
+{{- $stats := ternary "envoy.service.ports: targetPort of admin" "envoy.statsPort" (hasKey $seen "admin") }}
+{{- $wanted := list
+  (list (include "supersonic.envoy.grpcTargetPort" .) "envoy.service.ports: targetPort of grpc")
+  (list (include "supersonic.envoy.statsPort" .) $stats) }}
 {{- if eq $envoy.drain.method "hook" }}
 {{- $wanted = append $wanted (list (printf "%d" (int64 $envoy.drain.port)) "envoy.drain.port") }}
 {{- end }}
@@ -90,7 +93,13 @@ envoy.loadBalancerPolicy: requires envoy.hashPolicy.header or envoy.hashPolicy.s
 {{- if and $envoy.slowStart.window (not (has $policy (list "LEAST_REQUEST" "ROUND_ROBIN"))) }}
 envoy.slowStart.window: must be empty with envoy.loadBalancerPolicy {{ $policy }}, which has no slow start, got {{ quote $envoy.slowStart.window }}
 {{- end }}
-{{- range $key, $value := dict "slowStart.window" $envoy.slowStart.window "maxConnectionDuration" $envoy.maxConnectionDuration "connectTimeout" $envoy.connectTimeout "healthCheck.interval" $envoy.healthCheck.interval "healthCheck.timeout" $envoy.healthCheck.timeout "outlierDetection.ejectionTime" $envoy.outlierDetection.ejectionTime }}
+{{- range $key, $value := dict
+  "slowStart.window" $envoy.slowStart.window
+  "maxConnectionDuration" $envoy.maxConnectionDuration
+  "connectTimeout" $envoy.connectTimeout
+  "healthCheck.interval" $envoy.healthCheck.interval
+  "healthCheck.timeout" $envoy.healthCheck.timeout
+  "outlierDetection.ejectionTime" $envoy.outlierDetection.ejectionTime }}
 {{- if and $value (le (include "supersonic.envoy.seconds" $value | float64) 0.0) }}
 envoy.{{ $key }}: must be above 0s, got {{ quote $value }}
 {{- end }}
@@ -189,7 +198,9 @@ envoy.tls.secretName: must name a Secret if envoy.tls.enabled is true, got ""
 {{- if and $external.load_from_configmap (not $external.configmap_name) }}
 envoy.external_config.configmap_name: must name a ConfigMap if envoy.external_config.load_from_configmap is true, got ""
 {{- end }}
-{{- $ours := list "-c" "--config-path" "--config-yaml" "--service-node" "--service-cluster" "--drain-time-s" "--disable-hot-restart" "--mode" "--restart-epoch" "--admin-address-path" }}
+{{- $ours := list
+  "-c" "--config-path" "--config-yaml" "--service-node" "--service-cluster" "--drain-time-s"
+  "--disable-hot-restart" "--mode" "--restart-epoch" "--admin-address-path" }}
 {{- range include "supersonic.envoy.userArgs" . | fromJsonArray }}
 {{- $flag := regexFind "^[^ =]+" . }}
 {{- if has $flag $ours }}
@@ -203,7 +214,13 @@ envoy.args: must not set {{ $flag }}, which the chart sets, got {{ quote . }}; f
 {{- if $envoy.enabled }}
 {{- if include "supersonic.envoy.external" . }}
 {{- $unread := list }}
-{{- range $key, $on := dict "tls" $envoy.tls.enabled "auth" $envoy.auth.enabled "rate_limiter.listener_level" $envoy.rate_limiter.listener_level.enabled "accessLog" $envoy.accessLog.enabled "maxConnectionDuration" $envoy.maxConnectionDuration "slowStart" $envoy.slowStart.window }}
+{{- range $key, $on := dict
+  "tls" $envoy.tls.enabled
+  "auth" $envoy.auth.enabled
+  "rate_limiter.listener_level" $envoy.rate_limiter.listener_level.enabled
+  "accessLog" $envoy.accessLog.enabled
+  "maxConnectionDuration" $envoy.maxConnectionDuration
+  "slowStart" $envoy.slowStart.window }}
 {{- if $on }}{{ $unread = append $unread (printf "envoy.%s" $key) }}{{ end }}
 {{- end }}
 {{- if $unread }}

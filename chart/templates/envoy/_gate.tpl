@@ -52,7 +52,8 @@ text has in a row. Lua would turn "\r" inside one into "\n". Characters that YAM
 cannot represent stop the render, because toYaml would print nothing at all.
 */ -}}
 {{- define "supersonic.gate.literal" -}}
-{{- if regexMatch "[^\\t\\n\\r\\x20-\\x7e\\x{a0}-\\x{2027}\\x{202a}-\\x{d7ff}\\x{e000}-\\x{fefe}\\x{ff00}-\\x{fffd}\\x{10000}-\\x{10ffff}]" . -}}
+{{- $plain := `\t\n\r\x20-\x7e\x{a0}-\x{2027}\x{202a}-\x{d7ff}\x{e000}-\x{fefe}\x{ff00}-\x{fffd}\x{10000}-\x{10ffff}` -}}
+{{- if regexMatch (printf "[^%s]" $plain) . -}}
 {{- fail (printf "must not contain control characters: %q" .) -}}
 {{- end -}}
 {{- $equals := "=" -}}
@@ -91,7 +92,8 @@ local config = {
     max_answer_bytes = {{ .limiter.maxAnswerBytes | int64 }},
     cluster = "prometheus_cluster",
     authority = {{ include "supersonic.gate.literal" (include "supersonic.gate.authority" .prometheus) }},
-    path = {{ include "supersonic.gate.literal" (list (printf "%s/api/v1/query" (.prometheus.path | trimSuffix "/")) (get .prometheus "queryString") | compact | join "?") }},
+    {{- $path := printf "%s/api/v1/query" (.prometheus.path | trimSuffix "/") }}
+    path = {{ list $path (get .prometheus "queryString") | compact | join "?" | include "supersonic.gate.literal" }},
     query = {{ include "supersonic.gate.literal" .query }},
     headers = {
 {{- range $name, $value := .prometheus.headers }}

@@ -107,7 +107,8 @@ provider:
     # service.name is the pod's name, from OTEL_RESOURCE_ATTRIBUTES.
     resource_detectors:
     - name: envoy.tracers.opentelemetry.resource_detectors.environment
-      typed_config: {"@type": type.googleapis.com/envoy.extensions.tracers.opentelemetry.resource_detectors.v3.EnvironmentResourceDetectorConfig}
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.tracers.opentelemetry.resource_detectors.v3.EnvironmentResourceDetectorConfig
 {{- end -}}
 {{- end -}}
 

@@ -68,7 +68,8 @@ virtual_hosts:
     {{- include "supersonic.envoy.answer" (list $ 403 "a control method that envoy.paths does not allow") | nindent 4 }}
   {{- end }}
   # Only a plain method name: a path with anything else in it is not a method of Triton.
-  - match: {safe_regex: {regex: {{ printf "%s[A-Za-z0-9_]+" (include "supersonic.envoy.inferenceService" . | replace "." "\\.") | toJson }}}, grpc: {}}
+  {{- $service := include "supersonic.envoy.inferenceService" . | replace "." "\\." }}
+  - match: {safe_regex: {regex: {{ printf "%s[A-Za-z0-9_]+" $service | toJson }}}, grpc: {}}
     route:
       {{- include "supersonic.envoy.work" . | nindent 6 }}
   - match: {prefix: /}

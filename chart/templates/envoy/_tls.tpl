@@ -69,7 +69,8 @@ transport_socket:
 {{- $context := dict
   "trusted_ca" (dict "filename" (printf "%s/%s" $dir .caKey))
   "watched_directory" (dict "path" $dir) -}}
-{{- $_ := set $files (printf "sds-jwks-%s.yaml" .name) (include "supersonic.envoy.secret" (dict "name" "ca" "validation_context" $context)) -}}
+{{- $secret := include "supersonic.envoy.secret" (dict "name" "ca" "validation_context" $context) -}}
+{{- $_ := set $files (printf "sds-jwks-%s.yaml" .name) $secret -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $files -}}

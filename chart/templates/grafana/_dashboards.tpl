@@ -39,7 +39,9 @@ file's name.
 {{- $_ := set $exprs "scalingMetric" $metric -}}
 {{- $_ := set $exprs "scalingThreshold" (printf "vector(%s)" $scaling) -}}
 {{- $_ := set $exprs "admissionThreshold" (printf "vector(%s)" (include "supersonic.scaling.admissionThreshold" .)) -}}
-{{- $_ := set $exprs "wantedReplicas" (include "supersonic.grafana.wantedReplicas" (dict "root" . "metric" $metric "replicas" $exprs.replicas "wakeUp" $exprs.wakeUp)) -}}
+{{- $wanted := include "supersonic.grafana.wantedReplicas"
+  (dict "root" . "metric" $metric "replicas" $exprs.replicas "wakeUp" $exprs.wakeUp) -}}
+{{- $_ := set $exprs "wantedReplicas" $wanted -}}
 {{- toYaml $exprs -}}
 {{- end -}}
 
@@ -52,7 +54,8 @@ file's name.
 {{- end -}}
 {{- /* KEDA uses a minimum of 1 instead of 0 while there is work. */ -}}
 {{- $least := include "supersonic.keda.min" .root | int64 | max 1 -}}
-{{- $atWork := printf "clamp(ceil(%s / %s), %d, %d)" $metric (include "supersonic.scaling.scalingThreshold" .root) $least (int64 $k.maxReplicaCount) -}}
+{{- $threshold := include "supersonic.scaling.scalingThreshold" .root -}}
+{{- $atWork := printf "clamp(ceil(%s / %s), %d, %d)" $metric $threshold $least (int64 $k.maxReplicaCount) -}}
 {{- $active := printf "((%s) > bool %s)" .metric (toJson $k.activationThreshold) -}}
 {{- if not $k.enabled -}}
 {{- /* An autoscaler of the user's own wants what only it knows. */ -}}

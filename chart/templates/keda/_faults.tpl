@@ -81,7 +81,8 @@ keda.scaleUp.stepsize: scaling from {{ include "supersonic.keda.min" . }} to {{ 
 {{- end }}
 {{- end }}
 {{- $down := mul 1000 $k.scaleDown.stabilizationWindowSeconds }}
-{{- if and (include "supersonic.scaling.builtIn" .) (lt $down (include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64)) }}
+{{- $window := include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64 }}
+{{- if and (include "supersonic.scaling.builtIn" .) (lt $down $window) }}
 keda.scaleDown.stabilizationWindowSeconds: should be at least serverLoadRateInterval ({{ .Values.serverLoadRateInterval }}), or a restart of Prometheus or Envoy shrinks a busy fleet, got {{ int64 $k.scaleDown.stabilizationWindowSeconds }}
 {{- end }}
 {{- end -}}

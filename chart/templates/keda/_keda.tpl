@@ -80,7 +80,8 @@ false
   "threshold" (include "supersonic.scaling.scalingThreshold" .)
   "activationThreshold" (toJson .Values.keda.activationThreshold) -}}
 {{- with include "supersonic.keda.ignoreNullValues" . }}{{ $_ := set $metadata "ignoreNullValues" . }}{{ end -}}
-{{- include "supersonic.keda.trigger" (dict "root" . "name" "load" "metricType" (include "supersonic.keda.metricType" .) "metadata" $metadata) -}}
+{{- $type := include "supersonic.keda.metricType" . -}}
+{{- include "supersonic.keda.trigger" (dict "root" . "name" "load" "metricType" $type "metadata" $metadata) -}}
 {{- end -}}
 
 {{- /* The trigger that wakes the fleet: its target is so large that it asks for one replica and never for two. */ -}}

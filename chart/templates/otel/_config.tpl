@@ -66,7 +66,8 @@ exporters:
     endpoint: {{ if $tempo }}{{ printf "http://%s:4318" $tempo | quote }}{{ else }}""{{ end }}
     tls: {insecure: true}
   prometheusremotewrite:
-    endpoint: {{ if include "supersonic.prometheus.embedded" . }}{{ printf "%s/api/v1/write" (include "supersonic.prometheus.url" .) | quote }}{{ else }}""{{ end }}
+    {{- $embedded := include "supersonic.prometheus.embedded" . }}
+    endpoint: {{ if $embedded }}{{ printf "%s/api/v1/write" (include "supersonic.prometheus.url" .) | quote }}{{ else }}""{{ end }}
     target_info: {enabled: true}
     external_labels:
       release: {{ include "supersonic.names.instance" . | quote }}
@@ -78,7 +79,9 @@ processors:
     trace_statements:
       - context: resource
         statements:
-          - set(attributes["service.name"], attributes["pod_name"]) where attributes["service.name"] == "triton-inference-server" and attributes["pod_name"] != nil
+          - >-
+            set(attributes["service.name"], attributes["pod_name"])
+            where attributes["service.name"] == "triton-inference-server" and attributes["pod_name"] != nil
       - context: span
         statements:
           - set(kind, SPAN_KIND_SERVER) where name != "ingress"

@@ -8,7 +8,10 @@
 {{- else if .Values.prometheus.enabled }}
 {{- include "supersonic.prometheus.embeddedFaults" . }}
 {{- else }}
-{{- $consumers := dict "keda.enabled" .Values.keda.enabled "envoy.rate_limiter.prometheus_based.enabled" .Values.envoy.rate_limiter.prometheus_based.enabled "metricsCollector.enabled" .Values.metricsCollector.enabled }}
+{{- $consumers := dict
+  "keda.enabled" .Values.keda.enabled
+  "envoy.rate_limiter.prometheus_based.enabled" .Values.envoy.rate_limiter.prometheus_based.enabled
+  "metricsCollector.enabled" .Values.metricsCollector.enabled }}
 {{- range $key, $on := $consumers }}
 {{- if $on }}
 {{ $key }}: requires a Prometheus: set prometheus.enabled, or prometheus.external.enabled and prometheus.external.url
@@ -31,7 +34,8 @@ prometheus.rules.gateReadsRecord: must be false with a serverLoadMetric, which i
 {{- define "supersonic.prometheus.monitorFaults" -}}
 {{- $m := .Values.prometheus.podMonitors -}}
 {{- if and $m.enabled $m.interval $m.scrapeTimeout }}
-{{- if gt (include "supersonic.scaling.milliseconds" $m.scrapeTimeout | int64) (include "supersonic.scaling.milliseconds" $m.interval | int64) }}
+{{- $interval := include "supersonic.scaling.milliseconds" $m.interval | int64 }}
+{{- if gt (include "supersonic.scaling.milliseconds" $m.scrapeTimeout | int64) $interval }}
 prometheus.podMonitors.scrapeTimeout: must be at most the interval ({{ $m.interval }}), got {{ $m.scrapeTimeout }}
 {{- end }}
 {{- end }}
@@ -44,10 +48,16 @@ prometheus.podMonitors.interval: must equal prometheus.external.scrapeInterval (
 {{- $p := .Values.prometheus -}}
 {{- $durations := dict -}}
 {{- if include "supersonic.prometheus.embedded" . -}}
-{{- $durations = dict "server.global.scrape_interval" $p.server.global.scrape_interval "server.global.evaluation_interval" $p.server.global.evaluation_interval "server.retention" $p.server.retention -}}
+{{- $durations = dict
+  "server.global.scrape_interval" $p.server.global.scrape_interval
+  "server.global.evaluation_interval" $p.server.global.evaluation_interval
+  "server.retention" $p.server.retention -}}
 {{- end -}}
 {{- if $p.external.enabled }}{{ $_ := set $durations "external.scrapeInterval" $p.external.scrapeInterval }}{{ end -}}
-{{- if $p.podMonitors.enabled }}{{ $durations = merge $durations (dict "podMonitors.interval" $p.podMonitors.interval "podMonitors.scrapeTimeout" $p.podMonitors.scrapeTimeout) }}{{ end -}}
+{{- if $p.podMonitors.enabled -}}
+{{- $_ := set $durations "podMonitors.interval" $p.podMonitors.interval -}}
+{{- $_ := set $durations "podMonitors.scrapeTimeout" $p.podMonitors.scrapeTimeout -}}
+{{- end -}}
 {{- range $key, $duration := $durations }}
 {{- if and $duration (eq (include "supersonic.scaling.milliseconds" $duration) "0") }}
 prometheus.{{ $key }}: must be longer than 0, got {{ $duration }}
@@ -77,7 +87,8 @@ prometheus.external.url: must have a port between 1 and 65535, got {{ int $addre
 {{- if and $path $e.path (ne (trimAll "/" $path) (trimAll "/" $e.path)) }}
 prometheus.external.path: must equal the path of prometheus.external.url ({{ $path }}) or be empty, got {{ $e.path }}
 {{- end }}
-{{- include "supersonic.prometheus.tlsFaults" (dict "tls" $e.tls "scheme" $address.scheme "host" $address.host "keda" .Values.keda.enabled) }}
+{{- include "supersonic.prometheus.tlsFaults"
+  (dict "tls" $e.tls "scheme" $address.scheme "host" $address.host "keda" .Values.keda.enabled) }}
 {{- if and $e.auth.bearerTokenSecret.name $e.auth.basicAuthSecret.name }}
 prometheus.external.auth: must have only one of bearerTokenSecret and basicAuthSecret, got both
 {{- end }}
@@ -129,7 +140,10 @@ prometheus.external.auth.awsRegion: must name the region of Prometheus with podI
 {{- end }}
 {{- $gate := and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled }}
 {{- $grafana := and .Values.grafana.enabled (not (get (index .Values.grafana.datasources "datasources.yaml") "datasources")) }}
-{{- range $key, $on := dict "envoy.rate_limiter.prometheus_based.enabled" $gate "metricsCollector.enabled" .Values.metricsCollector.enabled "grafana.enabled" $grafana }}
+{{- range $key, $on := dict
+  "envoy.rate_limiter.prometheus_based.enabled" $gate
+  "metricsCollector.enabled" .Values.metricsCollector.enabled
+  "grafana.enabled" $grafana }}
 {{- if $on }}
 {{ $key }}: must be false with prometheus.external.auth.podIdentity, which only KEDA has; {{ if eq $key "grafana.enabled" }}set grafana.datasources, or {{ end }}run a proxy that authenticates to Prometheus, set prometheus.external.url to it, and leave podIdentity empty
 {{- end }}

@@ -51,7 +51,8 @@ groups:
       {{- $expr := include (printf "supersonic.promql.%s" (last $record)) $params }}
       {{- include "supersonic.prometheus.record" (dict "root" $root "name" (first $record) "expr" $expr) | nindent 6 }}
       {{- end }}
-      {{- include "supersonic.prometheus.record" (dict "root" $root "name" "supersonic:requests:rate" "expr" (include "supersonic.prometheus.requestRate" $params)) | nindent 6 }}
+      {{- $requests := include "supersonic.prometheus.requestRate" $params }}
+      {{- include "supersonic.prometheus.record" (dict "root" $root "name" "supersonic:requests:rate" "expr" $requests) | nindent 6 }}
   - name: supersonic-alerts
     rules:
       {{- include "supersonic.prometheus.alerts" . | trim | nindent 6 }}

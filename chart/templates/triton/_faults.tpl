@@ -1,7 +1,8 @@
 {{- /* Errors and warnings of the section triton, one per line. */ -}}
 {{- define "supersonic.triton.faults" -}}
 {{- include "supersonic.triton.portFaults" . }}
-{{- include "supersonic.pods.volumeFaults" (list "triton" (include "supersonic.triton.volumes" .) (include "supersonic.triton.volumeMounts" .)) }}
+{{- include "supersonic.pods.volumeFaults"
+  (list "triton" (include "supersonic.triton.volumes" .) (include "supersonic.triton.volumeMounts" .)) }}
 {{- include "supersonic.triton.containerFaults" .Values.triton }}
 {{- include "supersonic.triton.repositoryFaults" .Values.triton.modelRepository }}
 {{- include "supersonic.triton.flagFaults" . }}

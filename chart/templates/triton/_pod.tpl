@@ -125,7 +125,9 @@ server.
 {{- $mounts := list -}}
 {{- if $t.modelRepository.enabled -}}
 {{- /* File systems that the node mounts on first use, such as CVMFS, then appear in the pod. */ -}}
-{{- $mounts = append $mounts (dict "name" "model-repository" "mountPath" $t.modelRepository.mountPath "readOnly" true "mountPropagation" "HostToContainer") -}}
+{{- $mounts = append $mounts (dict
+  "name" "model-repository" "mountPath" $t.modelRepository.mountPath
+  "readOnly" true "mountPropagation" "HostToContainer") -}}
 {{- end -}}
 {{- if $t.shmSize -}}
 {{- $mounts = append $mounts (dict "name" "shm" "mountPath" "/dev/shm") -}}

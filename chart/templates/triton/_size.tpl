@@ -12,7 +12,8 @@ cluster to ask. This is the chart's only use of lookup.
 {{- $sized := or $of031 (dig "metadata" "annotations" (include "supersonic.triton.sizedAnnotation" $) "" .) -}}
 {{- if and (not $sized) ($.Capabilities.APIVersions.Has "keda.sh/v1alpha1") -}}
 {{- /* Without a ScaledObject, KEDA was off. */ -}}
-{{- $sized = not (lookup "keda.sh/v1alpha1" "ScaledObject" $.Release.Namespace (include "supersonic.names.component" (list $ "keda-so"))) -}}
+{{- $scaledObject := include "supersonic.names.component" (list $ "keda-so") -}}
+{{- $sized = not (lookup "keda.sh/v1alpha1" "ScaledObject" $.Release.Namespace $scaledObject) -}}
 {{- end -}}
 {{- $known = dict "replicas" .spec.replicas "of031" $of031 "sized" (not (empty $sized)) -}}
 {{- end -}}

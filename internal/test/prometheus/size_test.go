@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
 // bigFleet are the pods of a number of replicas with 20 models each, and two Envoys, as targets of a Prometheus. Every
@@ -119,16 +122,21 @@ func measure(b *testing.B, replicas int) {
 	s := start(b, "prometheus: {enabled: true}\nkeda: {enabled: true}\n", bigFleet(b, replicas))
 	const ratio = `supersonic:occupancy_ratio{release="sonic",namespace="cms"}`
 	envoy.Await(b, 5*time.Minute, "the ratio is known", func() bool { return s.value(b, ratio) != "" })
-	const watched = 2 * time.Minute
+	const watched = time.Minute
 	before := s.cpu(b)
 	time.Sleep(watched)
 	b.ReportMetric((s.cpu(b)-before)/watched.Seconds(), "cores")
 	b.ReportMetric(s.own(b, "prometheus_tsdb_head_series"), "series")
 	b.ReportMetric(s.number(b, `avg(scrape_duration_seconds)`)*1e3, "scrape-ms")
 	b.ReportMetric(s.number(b, "sum(up)"), "up")
-	b.ReportMetric(s.resident(b), "MiB")
+	resident := s.resident(b)
+	b.ReportMetric(resident, "MiB")
+	pod := manifest.Object[appsv1.Deployment](b, s.manifests, "prometheus/deployment.yaml").Spec.Template.Spec
+	if limit := float64(pod.Containers[0].Resources.Limits.Memory().Value()) / (1 << 20); resident > limit/2 {
+		b.Errorf("Prometheus takes %.0f MiB, want at most half of its limit of %.0f MiB, as a fleet that changes takes more", resident, limit)
+	}
 	needed, all := s.rules(b)
-	at := s.value(b, "time()")
+	at := strconv.FormatInt(time.Now().Unix(), 10)
 	s.edit(b, func(config map[string]any) { delete(config, "scrape_configs"); delete(config, "rule_files") })
 	envoy.Await(b, limit, "Prometheus scrapes nothing", func() bool {
 		return !strings.Contains(get(b, "http://"+s.addr+"/api/v1/status/config"), "job_name")

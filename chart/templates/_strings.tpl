@@ -36,12 +36,15 @@ annotations labels matchLabels nodeSelector options userAnnotations volumeAttrib
 {{- $names := include "supersonic.strings.names" . | splitList "\n" | join " " | splitList " " -}}
 {{- $maps := include "supersonic.strings.maps" . | splitList " " -}}
 {{- $sections := dict "prometheus.server" .Values.prometheus.server -}}
-{{- range list "triton" "envoy" "networkPolicy" "grafana" "tempo" "opentelemetry-collector" "metricsCollector" "test" }}{{ $_ := set $sections . (get $.Values .) }}{{ end -}}
+{{- range list "triton" "envoy" "networkPolicy" "grafana" "tempo" "opentelemetry-collector" "metricsCollector" "test" -}}
+{{- $_ := set $sections . (get $.Values .) -}}
+{{- end -}}
 {{- $handed := list "env" "envFrom" "extraVolumes" "extraVolumeMounts" "initContainers" "extraContainers" "tolerations" "affinity"
   "topologySpreadConstraints" "podSecurityContext" "securityContext" "clients" "scrapers" "keda" "viewers" -}}
 {{- range $at, $section := $sections }}
 {{- range $key := $handed }}
-{{- include "supersonic.strings.faultsBelow" (dict "at" (printf "%s.%s" $at $key) "key" $key "in" "" "value" (get $section $key) "names" $names "maps" $maps) }}
+{{- include "supersonic.strings.faultsBelow"
+  (dict "at" (printf "%s.%s" $at $key) "key" $key "in" "" "value" (get $section $key) "names" $names "maps" $maps) }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -52,7 +55,8 @@ annotations labels matchLabels nodeSelector options userAnnotations volumeAttrib
 {{- if kindIs "map" .value }}
 {{- range $key, $value := .value }}
 {{- $at := printf "%s.%s" $given.at (contains "." $key | ternary (quote $key) $key) }}
-{{- include "supersonic.strings.faultsBelow" (merge (dict "at" $at "key" $key "in" $given.key "value" $value) (pick $given "names" "maps")) }}
+{{- include "supersonic.strings.faultsBelow"
+  (merge (dict "at" $at "key" $key "in" $given.key "value" $value) (pick $given "names" "maps")) }}
 {{- end }}
 {{- else if kindIs "slice" .value }}
 {{- range $i, $value := .value }}

@@ -200,7 +200,11 @@ grafana."grafana.ini"."auth.anonymous".org_role: anyone who can reach Grafana ca
 {{- range $i, $source := get (index .Values.grafana.datasources "datasources.yaml") "datasources" | default list -}}
 {{- if eq $source.type "prometheus" -}}
 {{- $url := get $source "url" | toString -}}
-{{- if eq $wanted (include "supersonic.grafana.withPort" $url) }}{{ $same = true }}{{ else }}{{ $_ := set $different (toString $i) $url }}{{ end -}}
+{{- if eq $wanted (include "supersonic.grafana.withPort" $url) -}}
+{{- $same = true -}}
+{{- else -}}
+{{- $_ := set $different (toString $i) $url -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if not $same }}

@@ -1,5 +1,5 @@
-// Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, an OpenTelemetry collector, API schemas), in the versions of
-// scripts/tools/versions.txt, as `make tools` installs them.
+// Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, an OpenTelemetry collector, API schemas),
+// in the versions of scripts/tools/versions.txt, as `make tools` installs them.
 //
 // A test skips where a part is missing, and says which command installs it. It fails instead where SUPERSONIC_TOOLS is
 // set, as make does, since a test that is skipped proves nothing.

@@ -68,7 +68,12 @@ func enforce(ctx context.Context, config *options.KubeRouterConfig) error {
 		return err
 	}
 
-	// Nobody asks how it is, but it waits for each of its heartbeats to be taken.
+	runUntil(ctx, controller)
+	return nil
+}
+
+// runUntil takes the controller's heartbeats, because it waits for each of them to be taken.
+func runUntil(ctx context.Context, controller *netpol.NetworkPolicyController) {
 	beats := make(chan *healthcheck.ControllerHeartbeat)
 	go func() {
 		for range beats {
@@ -78,5 +83,4 @@ func enforce(ctx context.Context, config *options.KubeRouterConfig) error {
 	running.Add(1)
 	controller.Run(beats, ctx.Done(), &running)
 	running.Wait()
-	return nil
 }

@@ -69,7 +69,7 @@ func TestPictureOfTheDashboard(t *testing.T) {
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		t.Fatal(err)
 	}
-	golden.CompareDir(t, "../../../docs/pictures", map[string]string{"dashboard.svg": svg.String()})
+	golden.CompareDir(t, "../../../docs/pictures/recorded", map[string]string{"dashboard.svg": svg.String()})
 }
 
 func drawPanel(t *testing.T, s storage.Storage, p panel) (*plot.Plot, legend) {

@@ -91,18 +91,6 @@ func (r Release) AllPods(ctx context.Context, component string) ([]corev1.Pod, e
 	return list.Items, nil
 }
 
-// Pods are the names of the running pods of a component.
-func (r Release) Pods(ctx context.Context, component string) ([]string, error) {
-	pods, err := r.AllPods(ctx, component)
-	var names []string
-	for _, p := range pods {
-		if p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning {
-			names = append(names, p.Name)
-		}
-	}
-	return names, err
-}
-
 // Address is host:port of a Service, by number, for a process of the node.
 func (r Release) Address(ctx context.Context, service, port string) (string, error) {
 	s, err := r.Kube.CoreV1().Services(r.Namespace).Get(ctx, service, metav1.GetOptions{})

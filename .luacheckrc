@@ -1,3 +1,4 @@
 std = "luajit"
 max_line_length = 120
-files["chart/files"] = { read_globals = { "config" }, globals = { "envoy_on_request" } }
+local parts = { "config", "json", "stats", "prometheus", "gate", "hold" } -- see templates/envoy/_gate.tpl
+files["chart/files"] = { read_globals = parts, globals = { "envoy_on_request" } }

@@ -7,6 +7,8 @@
 
 local ADMIN, CLOCK = "supersonic_admin", "drain_clock"
 local OURS = { stats = true, drain = true, drain_clock = true, admin = true, gate_wait = true }
+-- The regular expression (^http\..+\.downstream|prometheus_cluster\.upstream)_rq_(pending_)?active$
+local ACTIVE = "(%5Ehttp%5C..%2B%5C.downstream%7Cprometheus_cluster%5C.upstream)_rq_(pending_)%3Factive%24"
 local POLL_MS, QUIET_POLLS = 250, 4
 local LAST_MS = 3000 -- enough for held calls to notice, and for QUIET_POLLS
 
@@ -16,9 +18,9 @@ local function admin(handle, method, path)
   return headers[":status"] == "200" and (body or "") or nil
 end
 
--- Number of client calls in progress, or nil if unknown.
+-- Number of client calls in progress, or nil if unknown. The gate's clock counts as a client while it asks Prometheus.
 local function active(handle)
-  local stats = admin(handle, "GET", "/stats?filter=" .. "%5Ehttp%5C..%2B%5C.downstream_rq_active%24")
+  local stats = admin(handle, "GET", "/stats?filter=" .. ACTIVE)
   if not stats then
     return nil
   end
@@ -28,7 +30,10 @@ local function active(handle)
       calls = calls + tonumber(value)
     end
   end
-  return calls
+  for queries in stats:gmatch("prometheus_cluster%.[%w_]+: (%d+)") do
+    calls = calls - tonumber(queries)
+  end
+  return math.max(calls, 0)
 end
 
 local function pause(handle)
@@ -38,7 +43,7 @@ end
 
 -- Set each time, because the gate forgets it when it is reloaded.
 local function end_waits(handle)
-  handle:httpCall("gate_refresh", { [":method"] = "GET", [":path"] = "/stop", [":authority"] = "gate" }, nil, 1000)
+  handle:httpCall("gate_probe", { [":method"] = "GET", [":path"] = "/stop", [":authority"] = "gate" }, nil, 1000)
 end
 
 function envoy_on_request(handle)

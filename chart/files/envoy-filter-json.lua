@@ -1,5 +1,6 @@
--- JSON decoder for the gate: `decode`, and MALFORMED, which it raises. The chart puts this file before
--- envoy-filter.lua, in one chunk (Lua 5.1, LuaJIT).
+-- JSON reader of the gate: a function that decodes a document, and returns nil if it is malformed. Objects and arrays
+-- become tables (n is the length of an array), null becomes nil. An escaped character outside ASCII becomes "?",
+-- because no text that the gate looks for has one.
 
 local MALFORMED = {}
 local MAX_DEPTH = 32
@@ -10,19 +11,6 @@ local function malformed()
   error(MALFORMED, 0)
 end
 
-local function utf8(code)
-  if code < 0x80 then
-    return string.char(code)
-  elseif code < 0x800 then
-    return string.char(0xC0 + math.floor(code / 0x40), 0x80 + code % 0x40)
-  elseif code < 0x10000 then
-    return string.char(0xE0 + math.floor(code / 0x1000), 0x80 + math.floor(code / 0x40) % 0x40, 0x80 + code % 0x40)
-  end
-  return string.char(0xF0 + math.floor(code / 0x40000), 0x80 + math.floor(code / 0x1000) % 0x40,
-    0x80 + math.floor(code / 0x40) % 0x40, 0x80 + code % 0x40)
-end
-
--- Decodes a JSON document; raises MALFORMED. Objects and arrays become tables (n is the length of an array), null nil.
 local function decode(text)
   local at = 1
   local value
@@ -52,16 +40,7 @@ local function decode(text)
     end
     local code = tonumber(text:match("^%x%x%x%x", at) or malformed(), 16)
     at = at + 4
-    if code >= 0xD800 and code <= 0xDFFF then -- half of a surrogate pair
-      local low = tonumber(text:match("^\\u(%x%x%x%x)", at) or "0", 16)
-      if code <= 0xDBFF and low >= 0xDC00 and low <= 0xDFFF then
-        at = at + 6
-        code = 0x10000 + (code - 0xD800) * 0x400 + low - 0xDC00
-      else
-        code = 0xFFFD -- the replacement character, as in other decoders
-      end
-    end
-    return utf8(code)
+    return code < 0x80 and string.char(code) or "?"
   end
 
   local function quoted()
@@ -84,19 +63,17 @@ local function decode(text)
   -- Reads everything up to the closing bracket, with the given function for each element.
   local function sequence(closing, element)
     at = at + 1
-    if skip_space() == closing then
+    local sign = skip_space() == closing and closing or ","
+    if sign == closing then
       at = at + 1
-      return
     end
-    while true do
+    while sign == "," do
       element()
-      local sign = skip_space()
+      sign = skip_space()
       at = at + 1
-      if sign == closing then
-        return
-      elseif sign ~= "," then
-        malformed()
-      end
+    end
+    if sign ~= closing then
+      malformed()
     end
   end
 
@@ -151,4 +128,12 @@ local function decode(text)
     malformed()
   end
   return result
+end
+
+return function(text)
+  local ok, result = pcall(decode, text)
+  if not ok and result ~= MALFORMED then
+    error(result, 0)
+  end
+  return ok and result or nil
 end

@@ -1,19 +1,11 @@
--- Queries Prometheus for the load: `ask_prometheus`, the kinds of its ANSWERS, and `our_id`, which identifies a
--- question. The chart puts this file before envoy-filter.lua and after the JSON decoder, in one chunk.
-
-local ANSWERS = {
-  "load", "empty", "several", "not_finite", "malformed", "too_long", "error_status", "http_error", "no_credentials",
-  "fault",
-}
+-- Queries Prometheus for the load. Needs the JSON reader, json.
 
 local load = config.load
 
--- The kind of an answer (one of ANSWERS), and its load if there is one. Only a single finite sample is a load.
+-- The kind of an answer (see envoy-filter-stats.lua), and its load. Only a single finite sample is a load.
 local function read_answer(body)
-  local ok, answer = pcall(decode, body)
-  if not ok and answer ~= MALFORMED then
-    error(answer, 0)
-  elseif not ok or type(answer) ~= "table" then
+  local answer = json(body)
+  if type(answer) ~= "table" then
     return "malformed"
   elseif answer.status ~= "success" then
     return "error_status"
@@ -98,9 +90,9 @@ end
 
 local form = load and "query=" .. form_encode(load.query)
 
--- A number that differs whenever the decision could.
+-- A number that differs for another query or another Prometheus.
 local function question_id()
-  local parts = { load.authority, load.path, load.query, string.format("%.17g %.17g", load.threshold, load.ramp) }
+  local parts = { load.authority, load.path, load.query }
   for _, header in ipairs(load.headers) do
     parts[#parts + 1] = header[1] .. ":" .. header[2]
   end
@@ -111,10 +103,8 @@ local function question_id()
   return id + 1
 end
 
-local our_id = load and question_id()
-
 -- The kind of the answer, and its load if there is one.
-local function ask_prometheus(handle)
+local function ask(handle)
   local headers = query_headers(handle)
   if not headers then
     return "no_credentials"
@@ -128,3 +118,5 @@ local function ask_prometheus(handle)
   end
   return read_answer(body or "")
 end
+
+return { ask = ask, question = load and question_id() }

@@ -4,7 +4,7 @@ config table and its other parts, and the listeners and clusters that it uses.
 
 "settings" reads the values; every other define takes its result, after fromJson,
 and needs nothing else:
-  filterText   the parts of files/envoy-filter*.lua, in one chunk
+  parts        files/envoy-filter*.lua, by name
   limiter      envoy.rate_limiter.prometheus_based
   hold         envoy.hold
   query        PromQL, one series
@@ -15,12 +15,12 @@ and needs nothing else:
   directory    where "files" is mounted
 */ -}}
 {{- define "supersonic.gate.settings" -}}
-{{- $parts := list -}}
-{{- range list "-json" "-wait" "-prometheus" "-load" "" -}}
-{{- $parts = append $parts ($.Files.Get (printf "files/envoy-filter%s.lua" .)) -}}
+{{- $parts := dict -}}
+{{- range list "filter" "filter-json" "filter-stats" "filter-prometheus" "filter-gate" "filter-hold" -}}
+{{- $_ := set $parts . ($.Files.Get (printf "files/envoy-%s.lua" .)) -}}
 {{- end -}}
 {{- $gate := dict
-  "filterText" (join "\n" $parts)
+  "parts" $parts
   "limiter" .Values.envoy.rate_limiter.prometheus_based
   "hold" .Values.envoy.hold
   "cluster" "triton_grpc_service"
@@ -79,7 +79,7 @@ local config = {
   },
   status = {{ .limiter.statusCode | int64 }},
   unknown = {{ include "supersonic.gate.literal" .limiter.unknownLoad }},
-  refresh_cluster = "gate_refresh",
+  probe_cluster = "gate_probe",
   wait_cluster = "gate_wait",
   spare_cluster = "gate_wait_spare",
 {{- if .limiter.enabled }}
@@ -120,6 +120,21 @@ local config = {
 }
 {{- end -}}
 
+{{- /* The filter: each of its files is a chunk with locals of its own. */ -}}
+{{- define "supersonic.gate.script" -}}
+{{ include "supersonic.gate.config" . }}
+{{- range list "json" "stats" "prometheus" "gate" "hold" }}
+{{ include "supersonic.gate.module" (dict "name" . "text" (index $.parts (printf "filter-%s" .))) }}
+{{- end }}
+{{ index .parts "filter" }}
+{{- end -}}
+
+{{- define "supersonic.gate.module" -}}
+local {{ .name }} = (function()
+{{ .text -}}
+end)()
+{{- end -}}
+
 {{- /* host:port, without the port if it is the scheme's default. */ -}}
 {{- define "supersonic.gate.authority" -}}
 {{- $host := .host -}}
@@ -136,7 +151,7 @@ them when the mounted ConfigMap changes, without a restart.
 {{- $lua := dict
   "@type" "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua"
   "stat_prefix" "gate"
-  "default_source_code" (dict "inline_string" (printf "%s\n\n%s" (include "supersonic.gate.config" .) .filterText)) -}}
+  "default_source_code" (dict "inline_string" (include "supersonic.gate.script" .)) -}}
 {{- $filter := dict
   "@type" "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
   "name" "gate"
@@ -168,28 +183,77 @@ them when the mounted ConfigMap changes, without a restart.
     type_urls: [type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua]
 {{- end -}}
 
+{{- /*
+The gate's clock: Envoy checks the health of this listener, whose filter then asks
+Prometheus. The checker runs outside of the workers and can't reach an internal
+listener. An abstract socket needs neither a port nor a file, and stays in the pod.
+*/ -}}
+{{- define "supersonic.gate.clockListener" -}}
+- name: gate_clock
+  address: {pipe: {path: "@supersonic_gate_clock"}}
+  traffic_direction: OUTBOUND
+  ignore_global_conn_limit: true
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        {{- include "supersonic.gate.workManager" (dict "name" "gate_clock" "paths" (list "/load") "gate" .) | nindent 8 }}
+        http_filters:
+        # Never reloaded: it keeps the counters and gauges while the gate is.
+        - name: gate_stats
+          typed_config:
+            "@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
+            stat_prefix: gate
+            default_source_code:
+              inline_string: |
+                {{- include "supersonic.gate.module" (dict "name" "stats" "text" (index .parts "filter-stats")) | nindent 16 }}
+                function envoy_on_request(handle)
+                  stats.touch(handle)
+                end
+        {{- include "supersonic.gate.filter" . | nindent 8 }}
+        - name: envoy.filters.http.router
+          typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
+{{- end -}}
+
+{{- /* A connection manager for the gate's own work. */ -}}
+{{- define "supersonic.gate.workManager" -}}
+"@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+# The filter's gauges are shared only under the same prefix.
+stat_prefix: {{ .gate.statPrefix }}
+codec_type: AUTO
+generate_request_id: false
+route_config:
+  name: {{ .name }}
+  virtual_hosts:
+  - name: {{ .name }}
+    domains: ["*"]
+    routes:
+    {{- range .paths }}
+    - match: {path: {{ . }}}
+      metadata: {filter_metadata: {gate: {internal: true}}}
+      direct_response: {status: 404}
+    {{- end }}
+{{- end -}}
+
 {{- /* Requires bootstrap_extensions envoy.bootstrap.internal_listener. */ -}}
 {{- define "supersonic.gate.listeners" -}}
-- name: gate_refresh
+{{- if .limiter.enabled }}
+{{ include "supersonic.gate.clockListener" . }}
+{{- end }}
+{{- if .hold.enabled }}
+{{ include "supersonic.gate.holdListeners" . }}
+{{- end }}
+{{- end -}}
+
+{{- define "supersonic.gate.holdListeners" -}}
+- name: gate_probe
   internal_listener: {}
   traffic_direction: OUTBOUND
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager
       typed_config:
-        "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-        # The filter's gauges are shared only under the same prefix.
-        stat_prefix: {{ .statPrefix }}
-        codec_type: HTTP2
-        route_config:
-          name: gate_refresh
-          virtual_hosts:
-          - name: gate_refresh
-            domains: ["*"]
-            routes:
-            - match: {prefix: /}
-              metadata: {filter_metadata: {gate: {internal: true}}}
-              direct_response: {status: 404}
+        {{- include "supersonic.gate.workManager" (dict "name" "gate_probe" "paths" (list "/probe" "/stop") "gate" .) | nindent 8 }}
         http_filters:
         {{- include "supersonic.gate.filter" . | nindent 8 }}
         - name: envoy.filters.http.router
@@ -240,10 +304,32 @@ them when the mounted ConfigMap changes, without a restart.
 {{- end -}}
 
 {{- define "supersonic.gate.clusters" -}}
-{{ include "supersonic.gate.internalCluster" (dict "name" "gate_refresh" "listener" "gate_refresh" "limit" 64) }}
+{{- if .hold.enabled }}
+{{ include "supersonic.gate.internalCluster" (dict "name" "gate_probe" "listener" "gate_probe" "limit" 64) }}
 {{ include "supersonic.gate.internalCluster" (dict "name" "gate_wait" "listener" "gate_wait" "limit" .hold.maxCalls) }}
 {{ include "supersonic.gate.internalCluster" (dict "name" "gate_wait_spare" "listener" "gate_wait" "limit" .hold.maxCalls) }}
+{{- end }}
 {{- if .limiter.enabled }}
+{{- $interval := printf "%.3fs" (divf .limiter.cacheSeconds (ceil .limiter.cacheSeconds)) }}
+- name: gate_clock
+  connect_timeout: 1s
+  wait_for_warm_on_init: false # the listener opens later
+  health_checks:
+  - timeout: 3600s # a query has its own, which changes without a restart
+    # At most 1 s, and a fraction of cacheSeconds; sooner until the filter is there.
+    interval: {{ $interval }}
+    no_traffic_healthy_interval: {{ $interval }}
+    no_traffic_interval: 0.1s
+    unhealthy_interval: 0.1s
+    healthy_threshold: 1
+    unhealthy_threshold: 1
+    reuse_connection: false # so that it is no client's connection in Envoy's gauges
+    http_health_check: {host: gate, path: /load}
+  load_assignment:
+    cluster_name: gate_clock
+    endpoints:
+    - lb_endpoints:
+      - endpoint: {address: {pipe: {path: "@supersonic_gate_clock"}}}
 - name: prometheus_cluster
   connect_timeout: 5s # a query has its own, which changes without a restart
   circuit_breakers:

@@ -2,7 +2,9 @@ package envoy
 
 import (
 	"fmt"
+	"maps"
 	"net"
+	"os"
 	"reflect"
 	"strconv"
 
@@ -10,8 +12,8 @@ import (
 )
 
 // rebind moves a bootstrap's admin to the given address and its TCP listeners to ports that the kernel chooses, on
-// loopback unless they are to stay on every address, and replaces the endpoints of the named clusters, whose names it
-// takes out of the map. Endpoints that lead to the admin follow it.
+// loopback unless they are to stay on every address, gives its other sockets names of its own, and replaces the
+// endpoints of the named clusters, whose names it takes out of the map. Endpoints that lead to the admin follow it.
 func rebind(bootstrap []byte, admin string, endpoints map[string]string, everywhere bool) ([]byte, error) {
 	var root map[string]any
 	if err := yaml.Unmarshal(bootstrap, &root); err != nil {
@@ -35,6 +37,10 @@ func rebind(bootstrap []byte, admin string, endpoints map[string]string, everywh
 				socket["address"] = "127.0.0.1"
 				delete(socket, "ipv4_compat")
 			}
+		}
+		if pipe, ok := field(l, "address", "pipe").(map[string]any); ok {
+			own := map[string]any{"path": fmt.Sprintf("%s_%d_%s", pipe["path"], os.Getpid(), admin)}
+			root = replace(root, maps.Clone(pipe), own).(map[string]any)
 		}
 	}
 	clusters, _ := resources["clusters"].([]any)

@@ -39,6 +39,7 @@ func TestAnswers(t *testing.T) {
 	for _, a := range filter.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {
 			f := start(t, filter.Defaults(t), a.Status, a.Body)
+			f.Tick(t)
 			response := call(t, f)
 			want := []string{"answer." + a.Kind, "outcome." + a.Outcome}
 			if diff := cmp.Diff(want, f.Counted()); diff != "" {
@@ -62,6 +63,7 @@ func TestAnswersWhenClosed(t *testing.T) {
 	for _, a := range filter.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {
 			f := start(t, filter.Defaults(t).With("limiter.unknownLoad", "closed"), a.Status, a.Body)
+			f.Tick(t)
 			response := call(t, f)
 			if refused := response != nil; refused != (a.Outcome != "allowed") {
 				t.Errorf("answered by the gate: %v, want outcome %s", response, a.Outcome)

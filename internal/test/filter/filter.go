@@ -14,7 +14,7 @@ import (
 
 // Internal listeners of the gate, as the filter calls them.
 const (
-	refreshCluster = "gate_refresh"
+	probeCluster = "gate_probe"
 	waitCluster    = "gate_wait"
 	spareCluster   = "gate_wait_spare"
 )
@@ -38,8 +38,6 @@ type Filter struct {
 	Errors   []string // what the filter logged
 	Upstream HTTPCall // Prometheus and Triton
 	WaitFull bool     // the cluster for calls that wait is full
-	Internal *Filter  // runs the detached work in place of this filter
-	Tick     func()   // called when a pause has advanced the clock
 
 	lua      *lua.LState
 	internal bool
@@ -104,6 +102,15 @@ func (f *Filter) RepositoryIndex() (*Response, error) {
 	})
 }
 
+// Tick runs the filter on Envoy's clock.
+func (f *Filter) Tick(t testing.TB) {
+	t.Helper()
+	response, err := f.run(Header{":method": "GET", ":path": "/load"}, true)
+	if err != nil || response == nil || response.Header[":status"] != "200" {
+		t.Fatalf("the clock gets %v, %v", response, err)
+	}
+}
+
 func (f *Filter) run(header Header, internal bool) (*Response, error) {
 	outer := f.internal
 	f.internal = internal
@@ -119,14 +126,10 @@ func (f *Filter) run(header Header, internal bool) (*Response, error) {
 }
 
 func (f *Filter) runDetached() {
-	work, runs := f.detached, f
+	work := f.detached
 	f.detached = nil
-	if f.Internal != nil {
-		runs = f.Internal
-		runs.NowMS = f.NowMS
-	}
 	for _, header := range work {
-		_, _ = runs.run(header, true)
+		_, _ = f.run(header, true)
 	}
 }
 
@@ -161,12 +164,9 @@ func (f *Filter) httpCall(l *lua.LState) int {
 		answer = Header{":status": "503"}
 	case cluster == waitCluster || cluster == spareCluster:
 		f.NowMS += float64(lua.LVAsNumber(lua.LString(header["x-envoy-fault-delay-request"])))
-		if f.Tick != nil {
-			f.Tick()
-		}
 		f.runDetached()
-	case cluster == refreshCluster:
-		l.RaiseError("a caller waits for the refresh")
+	case cluster == probeCluster:
+		l.RaiseError("a caller waits for the probe")
 	default:
 		answer, text = f.Upstream(cluster, header, body)
 	}

@@ -26,7 +26,7 @@ func FuzzAnswer(f *testing.F) {
 		gate.Upstream = func(string, filter.Header, string) (filter.Header, string) {
 			return filter.Header{":status": "200"}, body
 		}
-		call(t, gate)
+		gate.Tick(t)
 		if gate.Counters["answer.fault"] != 0 {
 			t.Fatalf("fault with %q", body)
 		}

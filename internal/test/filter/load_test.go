@@ -46,14 +46,38 @@ func refused(t *testing.T, f *filter.Filter) bool {
 	return response != nil
 }
 
-func TestOneQueryForAllCallsOfACacheTime(t *testing.T) {
-	f, p := gate(t, filter.Defaults(t))
-	for range 200 {
-		refused(t, f)
-		f.NowMS += 50
+// at sets the load and lets the clock read it.
+func at(t *testing.T, f *filter.Filter, p *prometheus, load string) {
+	t.Helper()
+	p.load = load
+	f.NowMS += 1000
+	f.Tick(t)
+}
+
+// However often the clock ticks and clients call, there is one query in a cache time.
+func TestOneQueryInACacheTime(t *testing.T) {
+	for _, cache := range []float64{1, 5} {
+		f, p := gate(t, filter.Defaults(t).With("limiter.cacheSeconds", cache))
+		for range 1000 {
+			f.Tick(t)
+			refused(t, f)
+			f.NowMS += 50
+		}
+		if want := int(50 / cache); p.queries < want-1 || p.queries > want {
+			t.Errorf("%d queries in 50 s, want one every %v s", p.queries, cache)
+		}
 	}
-	if p.queries < 9 || p.queries > 10 {
-		t.Errorf("%d queries in 10 s of calls, want one a second", p.queries)
+}
+
+// The clock may be a little early, which doesn't cost a whole interval.
+func TestTimerIsEarly(t *testing.T) {
+	f, p := gate(t, filter.Defaults(t))
+	for range 10 {
+		f.Tick(t)
+		f.NowMS += 998
+	}
+	if p.queries != 10 {
+		t.Errorf("%d queries for 10 ticks", p.queries)
 	}
 }
 
@@ -62,43 +86,55 @@ func TestVerdictFollowsTheLoad(t *testing.T) {
 	for _, step := range []struct {
 		load string
 		want bool
-	}{{"1", false}, {"5", true}, {"3", false}, {"3.5", true}} {
-		p.load = step.load
-		f.NowMS += 1001
-		refused(t, f) // starts the query
+	}{{"1", false}, {"5", true}, {"3", false}, {"3.000001", true}, {"3.5", true}, {"2.9999999", false}} {
+		at(t, f, p, step.load)
 		if got := refused(t, f); got != step.want {
 			t.Errorf("load %s: refused %v, want %v", step.load, got, step.want)
 		}
 	}
 }
 
-func TestFirstCallWaitsForTheLoad(t *testing.T) {
-	f, p := gate(t, filter.Defaults(t))
-	p.load = "5"
-	if !refused(t, f) {
-		t.Error("the first call passes though the load is above the threshold")
+// A threshold far below 1, such as one in seconds, is as exact.
+func TestSmallThreshold(t *testing.T) {
+	f, p := gate(t, filter.Defaults(t).With("threshold", 0.0015))
+	for load, want := range map[string]bool{"0.0011": false, "0.0015": false, "0.001502": true} {
+		at(t, f, p, load)
+		if got := refused(t, f); got != want {
+			t.Errorf("load %s: refused %v, want %v", load, got, want)
+		}
 	}
 }
 
-func TestCallAfterAPauseWaitsForTheLoad(t *testing.T) {
+// A load in bytes is far above what a small unit could hold.
+func TestLargeLoad(t *testing.T) {
+	f, p := gate(t, filter.Defaults(t).With("threshold", 1e12))
+	for load, want := range map[string]bool{"1e12": false, "1000000000001": true, "1e300": true} {
+		at(t, f, p, load)
+		if got := refused(t, f); got != want {
+			t.Errorf("load %s: refused %v, want %v", load, got, want)
+		}
+	}
+}
+
+// A call never asks: it goes by what is known, which is nothing at first.
+func TestCallsDoNotAsk(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t))
-	refused(t, f)
 	p.load = "5"
-	f.NowMS += 3600 * 1000
-	if !refused(t, f) {
-		t.Error("the load of an hour ago counts")
+	if refused(t, f) || p.queries != 0 || f.Counters["outcome.unknown_allowed"] != 1 {
+		t.Errorf("%d queries, counted %v; want the choice for an unknown load", p.queries, f.Counted())
+	}
+	before := f.NowMS
+	f.Tick(t)
+	if !refused(t, f) || f.NowMS != before {
+		t.Errorf("load 5: passes, or waits %v ms", f.NowMS-before)
 	}
 }
 
 func TestOneLostAnswerChangesNothing(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t))
-	p.load = "5"
-	refused(t, f)
+	at(t, f, p, "5")
 	p.status = "504"
-	f.NowMS += 1500
-	refused(t, f)
-	p.status = ""
-	f.NowMS += 1000
+	at(t, f, p, "5")
 	if !refused(t, f) {
 		t.Error("one lost answer opens the gate")
 	}
@@ -125,12 +161,12 @@ func TestUnknownLoad(t *testing.T) {
 		{"last", 0, false, "unknown_allowed", false},
 	} {
 		f, p := gate(t, filter.Defaults(t).With("limiter.unknownLoad", c.choice))
-		p.load = "5"
 		if c.lastSeen {
-			refused(t, f)
+			at(t, f, p, "5")
 		}
 		p.status = "503"
 		f.NowMS += c.afterMS
+		f.Tick(t)
 		before := f.Counters["outcome."+c.outcome]
 		if got := refused(t, f); got != c.want || f.Counters["outcome."+c.outcome] != before+1 {
 			t.Errorf("%s, %v ms after the last answer: refused %v, counted %v; want %v, %s",
@@ -139,47 +175,17 @@ func TestUnknownLoad(t *testing.T) {
 	}
 }
 
-// While Prometheus is down, only a call that finds no recent failure waits.
-func TestCallsDoNotWaitWhilePrometheusFails(t *testing.T) {
-	f, p := gate(t, filter.Defaults(t))
-	p.status = "503"
-	refused(t, f)
-	for range 20 {
-		f.NowMS += 300
-		before := f.NowMS
-		refused(t, f)
-		if f.NowMS != before {
-			t.Fatalf("a call waits %v ms", f.NowMS-before)
-		}
-	}
-	if p.queries > 8 {
-		t.Errorf("%d queries in 6 s, want at most one a second", p.queries)
-	}
-}
-
-// What starts the work may vanish with its client: the lease ends by itself.
-func TestLostRefreshIsStartedAgain(t *testing.T) {
-	f, p := gate(t, filter.Defaults(t))
-	refused(t, f)
-	f.NowMS += 10000
-	started := f.NowMS
-	f.Gauges["lease_ms"] = started + 600 // taken by a caller whose refresh never ran
-	p.load = "5"
-	if !refused(t, f) || p.queries != 2 {
-		t.Errorf("%d queries, want 2", p.queries)
-	}
-	if waited := f.NowMS - started; waited < 600 || waited > 1200 {
-		t.Errorf("asked after %v ms, want soon after 600", waited)
-	}
-}
-
 func TestClockSetBack(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t))
-	refused(t, f)
+	f.Tick(t)
 	f.NowMS -= 24 * 3600 * 1000
+	if refused(t, f) || f.Counters["outcome.unknown_allowed"] != 1 {
+		t.Errorf("the load of tomorrow counts: %v", f.Counted())
+	}
 	p.load = "5"
+	f.Tick(t)
 	if !refused(t, f) {
-		t.Error("the load of tomorrow counts")
+		t.Error("the load is not read again")
 	}
 }
 
@@ -199,6 +205,7 @@ func TestRamp(t *testing.T) {
 		f, p := gate(t, filter.Defaults(t).With("limiter.ramp", 2.0))
 		p.load = strings.TrimSpace(strings.TrimRight(strings.TrimRight(format(c.load), "0"), "."))
 		f.SetRandom(c.random)
+		f.Tick(t)
 		if got := refused(t, f); got != c.want {
 			t.Errorf("load %v, threshold 3, ramp 2, random %v: refused %v, want %v", c.load, c.random, got, c.want)
 		}
@@ -208,10 +215,10 @@ func TestRamp(t *testing.T) {
 // A load from before the clock was set back is not the last known one for ever.
 func TestLastLoadAfterTheClockWasSetBack(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t).With("limiter.unknownLoad", "last"))
-	p.load = "5"
-	refused(t, f)
+	at(t, f, p, "5")
 	p.status = "503"
 	f.NowMS -= 24 * 3600 * 1000
+	f.Tick(t)
 	if refused(t, f) {
 		t.Error("the load of tomorrow counts")
 	}

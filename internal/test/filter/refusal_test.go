@@ -32,6 +32,7 @@ func TestRefusal(t *testing.T) {
 	} {
 		f, p := gate(t, filter.Defaults(t))
 		p.load = "3.25"
+		f.Tick(t)
 		header := filter.Header{":path": c.path}
 		if c.contentType != "" {
 			header["content-type"] = c.contentType
@@ -53,6 +54,7 @@ func TestRefusal(t *testing.T) {
 func TestStatusCodeByValue(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t).With("limiter.statusCode", 14.0))
 	p.load = "5"
+	f.Tick(t)
 	response, err := f.RepositoryIndex()
 	if err != nil || response == nil || response.Header["grpc-status"] != "14" {
 		t.Errorf("%v, %v; want grpc-status 14", response, err)
@@ -62,6 +64,7 @@ func TestStatusCodeByValue(t *testing.T) {
 func TestMethodsByValue(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t).With("limiter.methods", []any{"/a.B/C", "/inference.GRPCInferenceService/ModelInfer"}))
 	p.load = "5"
+	f.Tick(t)
 	if refused(t, f) {
 		t.Error("the index call is guarded though it is not named")
 	}
@@ -72,12 +75,22 @@ func TestMethodsByValue(t *testing.T) {
 	}
 }
 
+// broken is a filter whose script fails at every guarded call.
+func broken(t *testing.T) filter.Settings {
+	t.Helper()
+	const judge = "local function judge(handle)\n"
+	parts, _ := filter.Defaults(t)["parts"].(map[string]any)
+	text, _ := parts["filter"].(string)
+	if !strings.Contains(text, judge) {
+		t.Fatalf("the filter has no %q", judge)
+	}
+	return filter.Defaults(t).With("parts.filter", strings.Replace(text, judge, judge+"  local broken = nil .. 1\n", 1))
+}
+
 // A fault of the script itself follows the choice for an unknown load, and is logged once a minute.
 func TestFaultOfTheScript(t *testing.T) {
 	for _, choice := range []string{"open", "closed", "last"} {
-		broken := strings.Replace(filter.Defaults(t)["filterText"].(string),
-			"local function judge(handle)\n", "local function judge(handle)\n  local broken = nil .. 1\n", 1)
-		f, _ := gate(t, filter.Defaults(t).With("limiter.unknownLoad", choice).With("filterText", broken))
+		f, _ := gate(t, broken(t).With("limiter.unknownLoad", choice))
 		outcome := "outcome.fault_allowed"
 		if choice == "closed" {
 			outcome = "outcome.fault_refused"
@@ -95,20 +108,16 @@ func TestFaultOfTheScript(t *testing.T) {
 
 // With unknownLoad last, the last load decides in place of a script that has a fault.
 func TestLastLoadAfterAFaultOfTheScript(t *testing.T) {
-	settings := filter.Defaults(t).With("limiter.unknownLoad", "last")
 	for _, c := range []struct {
 		load    string
 		afterMS float64
 		want    string
 	}{{"5", 1000, "fault_refused"}, {"1", 1000, "fault_allowed"}, {"5", 61000, "fault_allowed"}} {
-		first, p := gate(t, settings)
-		p.load = c.load
-		refused(t, first)
-		broken := replace(t, first, p, settings.With("filterText", strings.Replace(settings["filterText"].(string),
-			"local function judge(handle)\n", "local function judge(handle)\n  local broken = nil .. 1\n", 1)))
-		broken.NowMS += c.afterMS
-		if got := refused(t, broken); got != (c.want == "fault_refused") || broken.Counters["outcome."+c.want] != 1 {
-			t.Errorf("load %s, %v ms before: refused %v, counted %v, want %s", c.load, c.afterMS, got, broken.Counted(), c.want)
+		f, p := gate(t, broken(t).With("limiter.unknownLoad", "last"))
+		at(t, f, p, c.load)
+		f.NowMS += c.afterMS
+		if got := refused(t, f); got != (c.want == "fault_refused") || f.Counters["outcome."+c.want] != 1 {
+			t.Errorf("load %s, %v ms before: refused %v, counted %v, want %s", c.load, c.afterMS, got, f.Counted(), c.want)
 		}
 	}
 }

@@ -17,169 +17,104 @@ func replace(t *testing.T, before *filter.Filter, p *prometheus, s filter.Settin
 	return f
 }
 
-// A reload keeps Envoy's gauges: another question than the one that was answered is asked at once, the same is not.
+// A reload keeps Envoy's gauges. The load goes on to count for the query that it answers; another query is asked at the
+// next tick, and until it is answered the load is unknown.
 func TestChangedConfiguration(t *testing.T) {
-	before := filter.Defaults(t).With("limiter.cacheSeconds", 60)
+	before := filter.Defaults(t).With("limiter.cacheSeconds", 60).With("limiter.unknownLoad", "closed")
 	for _, c := range []struct {
-		name    string
-		after   filter.Settings
-		load    string // what Prometheus says after the change; "" when it does not answer
-		refused bool
-		queries int
+		name       string
+		after      filter.Settings
+		load       string // what Prometheus says after the change; "" when it does not answer
+		atOnce     string // the outcome before the next tick
+		then       string // the outcome after it
+		newQueries int
 	}{
-		{"nothing", before, "1", true, 1},
-		{"times only", before.With("limiter.timeoutSeconds", 0.3), "1", true, 1},
-		{"threshold", before.With("threshold", 10.0), "5", false, 2},
-		{"ramp", before.With("limiter.ramp", 1000.0), "5", false, 2},
-		{"query", before.With("query", "other"), "1", false, 2},
-		{"tenant", before.With("prometheus.headers", map[string]any{"X-Scope-OrgID": "cms"}), "1", false, 2},
-		{"threshold, no answer", before.With("threshold", 4.0), "", false, 2},
-		{"threshold, no answer, last known", before.With("threshold", 4.0).With("limiter.unknownLoad", "last"), "", false, 2},
+		{"nothing", before, "1", "refused", "refused", 0},
+		{"times only", before.With("limiter.timeoutSeconds", 0.3), "1", "refused", "refused", 0},
+		{"threshold", before.With("threshold", 10.0), "1", "allowed", "allowed", 0},
+		{"ramp", before.With("limiter.ramp", 1000.0), "1", "allowed", "allowed", 0},
+		{"query", before.With("query", "other"), "1", "unknown_refused", "allowed", 1},
+		{"tenant", before.With("prometheus.headers", map[string]any{"X-Scope-OrgID": "cms"}), "1", "unknown_refused", "allowed", 1},
+		{"address", before.With("prometheus.host", "other"), "1", "unknown_refused", "allowed", 1},
+		{"query, no answer", before.With("query", "other"), "", "unknown_refused", "unknown_refused", 1},
+		{
+			"query, no answer, last known",
+			before.With("query", "other").With("limiter.unknownLoad", "last"),
+			"", "unknown_allowed", "unknown_allowed", 1,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first, p := gate(t, before)
-			p.load = "5"
-			refused(t, first)
+			at(t, first, p, "5")
 			second := replace(t, first, p, c.after)
 			if p.load = c.load; c.load == "" {
 				p.status = "503"
 			}
-			for range 3 {
-				if got := refused(t, second); got != c.refused {
-					t.Errorf("refused %v, want %v", got, c.refused)
+			for _, want := range []string{c.atOnce, c.then} {
+				counted := second.Counters["outcome."+want]
+				if refused(t, second); second.Counters["outcome."+want] != counted+1 {
+					t.Errorf("counted %v, want %s", second.Counted(), want)
 				}
+				second.Tick(t)
 			}
-			if p.queries != c.queries {
-				t.Errorf("%d queries, want %d", p.queries, c.queries)
+			if p.queries != 1+c.newQueries {
+				t.Errorf("%d queries, want %d", p.queries, 1+c.newQueries)
 			}
 		})
 	}
 }
 
-// A query that failed says nothing of the one that replaces it.
-func TestChangedQueryAfterAFailure(t *testing.T) {
-	first, p := gate(t, filter.Defaults(t))
-	p.status = "400"
-	refused(t, first)
-	second := replace(t, first, p, filter.Defaults(t).With("query", "other"))
-	p.status, p.load = "", "5"
-	if !refused(t, second) {
-		t.Error("the first call does not wait for the new query's answer")
+// A worker may have the old script for a moment, and with it answer a tick after the new script's. Neither goes by the
+// other's load, and the new one's question is asked again.
+func TestTickOfTheScriptBefore(t *testing.T) {
+	slow := filter.Defaults(t).With("limiter.cacheSeconds", 60)
+	old, p := gate(t, slow)
+	at(t, old, p, "5")
+	changed := replace(t, old, p, slow.With("query", "other"))
+	p.load = "1"
+	changed.Tick(t)
+	if refused(t, changed) || changed.Counters["outcome.allowed"] != 1 {
+		t.Errorf("load 1: counted %v", changed.Counted())
 	}
-}
-
-// The answer to a question that was changed meanwhile comes after the new one.
-func TestLateAnswerToAChangedQuestion(t *testing.T) {
-	first, p := gate(t, filter.Defaults(t))
-	second, _ := gate(t, filter.Defaults(t).With("threshold", 10.0))
-	second.Upstream = p.answer
 	p.load = "5"
-	refused(t, first)
-	first.NowMS += 1500
-	first.Upstream = func(cluster string, header filter.Header, body string) (filter.Header, string) {
-		second.Gauges, second.NowMS = first.Gauges, first.NowMS+50
-		if refused(t, second) {
-			t.Error("load 5 is refused, threshold 10")
-		}
-		first.NowMS += 100
-		return p.answer(cluster, header, body)
+	old.Tick(t)
+	if refused(t, changed) || changed.Counters["outcome.unknown_allowed"] != 1 {
+		t.Errorf("the answer to the old query counts: %v", changed.Counted())
 	}
-	refused(t, first)
-	second.NowMS = first.NowMS
-	if refused(t, second) || p.queries != 3 {
-		t.Errorf("after %d queries the old verdict counts", p.queries)
+	changed.Tick(t)
+	if !refused(t, changed) || p.queries != 4 {
+		t.Errorf("after %d queries: counted %v", p.queries, changed.Counted())
 	}
 }
 
-// An answer to the old query that comes after the change, and before the new one's, says nothing.
-func TestOldAnswerWhileTheNewQueryRuns(t *testing.T) {
+// An answer to the old query that comes after the change says nothing.
+func TestOldAnswerAfterTheChange(t *testing.T) {
 	for _, status := range []string{"200", "504"} {
-		old, p := gate(t, filter.Defaults(t))
-		p.load = "5"
-		refused(t, old)
-		old.NowMS += 10000
-		changed := filter.Defaults(t).With("query", "other").With("threshold", 10.0)
-		asks, looks := replace(t, old, p, changed), replace(t, old, p, changed)
-		old.Upstream = func(cluster string, header filter.Header, body string) (filter.Header, string) {
-			old.NowMS += 200 // the change was after 100
-			p.status = status
-			return p.answer(cluster, header, body)
+		old, p := gate(t, filter.Defaults(t).With("limiter.unknownLoad", "closed"))
+		at(t, old, p, "1")
+		changed := replace(t, old, p, filter.Defaults(t).With("query", "other").With("limiter.unknownLoad", "closed"))
+		p.status = status
+		old.NowMS += 1000
+		old.Tick(t)
+		changed.NowMS = old.NowMS
+		if !refused(t, changed) || changed.Counters["outcome.unknown_refused"] != 1 {
+			t.Errorf("status %s: counted %v, want an unknown load", status, changed.Counted())
 		}
-		asks.Upstream = func(string, filter.Header, string) (filter.Header, string) {
-			looks.WaitFull = true
-			refused(t, looks)
-			old.Gauges["lease_ms"] = 0 // The old script has asked before.
-			refused(t, old)
-			looks.WaitFull, looks.NowMS = false, old.NowMS+300 // A place is free again.
-			began := looks.NowMS
-			if refused(t, looks) || looks.NowMS < began+500 {
-				t.Errorf("status %s: a call does not wait for the new answer", status)
-			}
-			return filter.Header{":status": "503"}, ""
+		p.status, p.load = "200", "1"
+		changed.Tick(t)
+		if refused(t, changed) {
+			t.Errorf("status %s: counted %v after the new answer", status, changed.Counted())
 		}
-		refused(t, asks)
 	}
 }
 
-// Scripts are replaced one after the other: the internal listener's may still be the old one.
-func TestRefreshByTheScriptBefore(t *testing.T) {
-	slow := filter.Defaults(t).With("limiter.cacheSeconds", 60)
-	first, p := gate(t, slow)
-	p.load = "5"
-	refused(t, first)
-	second := replace(t, first, p, slow.With("threshold", 10.0))
-	second.Internal = first
-	done := second.NowMS + 20 // when the internal listener has the new script too
-	first.Upstream = func(string, filter.Header, string) (filter.Header, string) {
-		t.Error("the old script asks for the new one")
-		return nil, ""
-	}
-	second.Tick = func() {
-		if second.NowMS >= done {
-			second.Internal = nil
-		}
-	}
-	if refused(t, second) || p.queries != 2 {
-		t.Errorf("the old verdict counts after %d queries", p.queries)
-	}
-}
-
-// All workers' new scripts share one query.
-func TestWorkersShareTheFirstQuery(t *testing.T) {
-	first, p := gate(t, filter.Defaults(t))
-	refused(t, first)
-	changed := filter.Defaults(t).With("query", "other")
-	workers := []*filter.Filter{replace(t, first, p, changed), replace(t, first, p, changed), replace(t, first, p, changed)}
-	workers[0].Upstream = func(cluster string, header filter.Header, body string) (filter.Header, string) {
-		for _, w := range workers[1:] {
-			w.WaitFull = true // one look is enough
-			refused(t, w)
-		}
-		return p.answer(cluster, header, body)
-	}
-	p.load = "5"
-	if !refused(t, workers[0]) || p.queries != 2 {
-		t.Errorf("%d queries, want one of the old script and one of the new", p.queries)
-	}
-}
-
-func TestClockSetBackBeforeAChange(t *testing.T) {
-	slow := filter.Defaults(t).With("limiter.cacheSeconds", 60)
-	first, p := gate(t, slow)
-	p.load = "5"
-	refused(t, first)
-	first.NowMS -= 600
-	if second := replace(t, first, p, slow.With("threshold", 10.0)); refused(t, second) {
-		t.Error("the old verdict counts, since it is from the future")
-	}
-}
-
-// A gauge lives as long as a script has touched it, so a new one touches all with its first call of any kind.
+// A gauge lives as long as a script has touched it, so each touches all with its first call of any kind.
 func TestGaugesOutliveTheirScript(t *testing.T) {
 	s := filter.Defaults(t).With("hold.enabled", true).With("hold.maxSeconds", 1.0)
 	used, p := gate(t, s)
 	for _, status := range []string{"", "503"} {
 		p.status = status
+		used.Tick(t)
 		refused(t, used)
 		used.NowMS += 10000
 	}

@@ -24,16 +24,16 @@ type Settings map[string]any
 // Defaults are the chart's default values with the gate on, a threshold of 3 and a Prometheus without TLS.
 func Defaults(t testing.TB) Settings {
 	t.Helper()
-	var parts []string
-	for _, name := range []string{"-json", "-wait", "-prometheus", "-load", ""} {
-		part, err := fs.ReadFile(chart.FS(), "files/envoy-filter"+name+".lua")
+	parts := map[string]any{}
+	for _, name := range []string{"filter", "filter-json", "filter-stats", "filter-prometheus", "filter-gate", "filter-hold"} {
+		part, err := fs.ReadFile(chart.FS(), "files/envoy-"+name+".lua")
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts = append(parts, string(part))
+		parts[name] = string(part)
 	}
 	return Settings{
-		"filterText": strings.Join(parts, "\n"),
+		"parts": parts,
 		"limiter": map[string]any{
 			"enabled": true, "methods": []any{"/inference.GRPCInferenceService/RepositoryIndex"},
 			"cacheSeconds": 1.0, "timeoutSeconds": 1.0, "unknownLoad": "open", "lastKnownSeconds": 60.0,

@@ -19,7 +19,6 @@ func TestAnswers(t *testing.T) {
 			// Once a second query came, the gate has read the answer to the first.
 			asked := len(g.Prometheus.Queries())
 			envoy.Await(t, gate.Patience, "two queries", func() bool {
-				g.Index(t.Context())
 				return len(g.Prometheus.Queries()) >= asked+2
 			})
 			before := g.Answers(t)

@@ -86,6 +86,46 @@ func Start(t testing.TB, v Values, edits ...Edit) *Gate {
 	return g
 }
 
+// StartAt runs the gate at a load, and waits until it knows it.
+func StartAt(t testing.TB, v Values, load string, edits ...Edit) *Gate {
+	t.Helper()
+	g := New(t, v)
+	g.Prometheus.Set(envoy.Sample(load))
+	g.Run(t, edits...)
+	envoy.Await(t, Patience, "the first load", func() bool { return g.Answered(t) > 0 })
+	return g
+}
+
+// SetLoad changes the load, and waits until the gate has read it.
+func (g *Gate) SetLoad(t testing.TB, load string) {
+	t.Helper()
+	g.Prometheus.Set(envoy.Sample(load))
+	g.AwaitAnswers(t, 2) // the first may have been on its way
+}
+
+// AwaitAnswers waits until the gate has read some more answers of Prometheus, or found that there is none.
+func (g *Gate) AwaitAnswers(t testing.TB, more float64) {
+	t.Helper()
+	before := g.Answered(t)
+	envoy.Await(t, Patience, "answers of Prometheus", func() bool { return g.Answered(t) >= before+more })
+}
+
+// AwaitQuery waits until the gate sends a query.
+func (g *Gate) AwaitQuery(t testing.TB) {
+	t.Helper()
+	before := len(g.Prometheus.Queries())
+	envoy.Await(t, Patience, "a query", func() bool { return len(g.Prometheus.Queries()) > before })
+}
+
+// Answered is how many answers of Prometheus the gate has read, of whatever kind.
+func (g *Gate) Answered(t testing.TB) (answers float64) {
+	t.Helper()
+	for _, n := range g.Answers(t) {
+		answers += n
+	}
+	return answers
+}
+
 // Run starts Envoy.
 func (g *Gate) Run(t testing.TB, edits ...Edit) {
 	t.Helper()

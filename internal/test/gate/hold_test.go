@@ -225,17 +225,11 @@ func TestGateComesBeforeTheHold(t *testing.T) {
 	g := gate.Start(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 0.2))
 	g.Triton.Down()
 	envoy.Await(t, gate.Patience, "no healthy server", func() bool { return healthy(t, g) == 0 })
-	g.Prometheus.Set(envoy.Sample("5"))
+	g.SetLoad(t, "5")
 	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Took > atOnce {
 		t.Errorf("load 5: %v after %s, want a refusal at once", r.Code, r.Took)
 	}
-	g.Prometheus.Set(envoy.Sample("0"))
-	envoy.Await(t, gate.Patience, "a load of 0", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		g.Index(ctx)
-		return g.Value(t, "envoy_http_lua_gate_load_milli") == 0
-	})
+	g.SetLoad(t, "0")
 	done := callMany(t.Context(), t, g, 1)
 	awaitHeld(t, g, 1)
 	g.Triton.Up(t)

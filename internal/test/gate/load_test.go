@@ -1,7 +1,6 @@
 package gate_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -37,29 +36,23 @@ var failures = map[string]func(*gate.Gate){
 	"down":    func(g *gate.Gate) { g.Prometheus.Down() },
 }
 
-// From the start: what the gate makes of a load that it never knew.
+// From the start: what the gate makes of a load that it never knew. No call waits for it.
 func TestPrometheusFailsFromTheStart(t *testing.T) {
 	for failure, set := range failures {
 		for choice, want := range map[string]codes.Code{
 			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.OK,
 		} {
 			t.Run(failure+"-"+choice, func(t *testing.T) {
-				g := gate.Start(t, shortTimes().Limiter("unknownLoad", choice))
+				g := gate.New(t, shortTimes().Limiter("unknownLoad", choice))
 				set(g)
-				first := g.Index(t.Context())
-				if first.Code != want || first.Took > atOnce {
-					t.Errorf("first call: %v %q after %s, want %v within the time of a query", first.Code, first.Message, first.Took, want)
+				g.Run(t)
+				if first := g.Index(t.Context()); first.Code != want {
+					t.Errorf("first call: %v %q, want %v", first.Code, first.Message, want)
 				}
-				waits := func() float64 {
-					return g.Value(t, "envoy_cluster_upstream_rq_total", "envoy_cluster_name", "gate_wait")
+				g.AwaitAnswers(t, 2)
+				if next := g.Index(t.Context()); next.Code != want {
+					t.Errorf("next call: %v %q, want %v", next.Code, next.Message, want)
 				}
-				envoy.Await(t, gate.Patience, "a call that does not wait for a query", func() bool {
-					before := waits()
-					if next := g.Index(t.Context()); next.Code != want {
-						t.Errorf("next call: %v, want %v", next.Code, want)
-					}
-					return waits() == before
-				})
 			})
 		}
 	}
@@ -73,8 +66,7 @@ func TestPrometheusFailsAndComesBack(t *testing.T) {
 		} {
 			t.Run(failure+"-"+choice, func(t *testing.T) {
 				t.Parallel()
-				g := gate.Start(t, shortTimes().Limiter("unknownLoad", choice))
-				g.Prometheus.Set(envoy.Sample("5"))
+				g := gate.StartAt(t, shortTimes().Limiter("unknownLoad", choice), "5")
 				if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
 					t.Fatalf("load 5: %v", r.Code)
 				}
@@ -117,8 +109,7 @@ func awaitMessage(t *testing.T, g *gate.Gate, want string) {
 }
 
 func TestRampRefusesAShare(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().Limiter("ramp", 2.0).Limiter("cacheSeconds", 60.0))
-	g.Prometheus.Set(envoy.Sample("3.5")) // a quarter of the ramp
+	g := gate.StartAt(t, gate.Defaults().Limiter("ramp", 2.0).Limiter("cacheSeconds", 60.0), "3.5") // a quarter of the ramp
 	const calls = 2000
 	refused := 0
 	for range calls {
@@ -133,10 +124,7 @@ func TestRampRefusesAShare(t *testing.T) {
 
 // Neither more calls, nor more clients, nor more workers make more queries.
 func TestQueriesDoNotGrow(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 60.0))
-	slow := envoy.Sample("1")
-	slow.Delay = 50 * time.Millisecond
-	g.Prometheus.Set(slow)
+	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60.0), "1")
 	var wait sync.WaitGroup
 	for range 40 {
 		client := envoy.Dial(t, g.Listener(t))
@@ -154,26 +142,33 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	}
 }
 
-// Clients that go away while they wait for the load leave the gate as it was.
-func TestClientGoesAwayWhileTheLoadIsRead(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 60))
-	slow := envoy.Sample("5")
-	slow.Delay = 3 * time.Second // longer than all of them together
-	g.Prometheus.Set(slow)
-	for range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
-		if r := g.Index(ctx); r.Code != codes.DeadlineExceeded {
-			t.Errorf("%v, want the client's own deadline", r.Code)
+// While a query runs, calls go by the load before it.
+func TestNoCallWaitsForPrometheus(t *testing.T) {
+	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 0.1).Limiter("timeoutSeconds", 60), "5")
+	g.Prometheus.Set(envoy.Answer{Hang: true})
+	g.AwaitQuery(t)
+	answered := g.Answered(t)
+	for range 100 {
+		if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
+			t.Errorf("%v %q, want the refusal by the load before", r.Code, r.Message)
 		}
-		cancel()
 	}
-	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
-		t.Errorf("the call after them: %v, want the verdict that they started", r.Code)
+	if g.Answered(t) != answered {
+		t.Error("the query has ended before the calls")
 	}
-	if queries := len(g.Prometheus.Queries()); queries != 1 {
-		t.Errorf("%d queries, want 1", queries)
+}
+
+// Nobody has to call for the gate to know the load.
+func TestIdleGateKnowsTheLoad(t *testing.T) {
+	g := gate.StartAt(t, gate.Defaults().Limiter("unknownLoad", "closed"), "0")
+	began := time.Now()
+	g.AwaitAnswers(t, 5)
+	if took := time.Since(began); took < 3900*time.Millisecond {
+		t.Errorf("5 queries in %s, want at most one a second", took)
 	}
-	awaitIdle(t, g)
+	if r := g.Index(t.Context()); r.Code != codes.OK {
+		t.Errorf("the first call: %v %q", r.Code, r.Message)
+	}
 }
 
 // awaitIdle waits until Envoy has no request left anywhere.
@@ -200,11 +195,12 @@ func replace(t *testing.T, old, by string) gate.Edit {
 func TestFaultOfTheScript(t *testing.T) {
 	for fault, replacement := range map[string][2]string{
 		"nil":             {"local function judge(handle)", "local function judge(handle) local _ = nil .. 1"},
-		"unknown-cluster": {"handle:httpCall(config.refresh_cluster,", "handle:httpCall(\"nowhere\","},
+		"unknown-cluster": {"handle:httpCall(config.probe_cluster,", "handle:httpCall(\"nowhere\","},
 	} {
 		for choice, want := range map[string]codes.Code{"open": codes.OK, "closed": codes.ResourceExhausted} {
 			t.Run(fault+"-"+choice, func(t *testing.T) {
-				g := gate.Start(t, gate.Defaults().Limiter("unknownLoad", choice), replace(t, replacement[0], replacement[1]))
+				g := gate.Start(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("unknownLoad", choice).
+					Limiter("cacheSeconds", 60), replace(t, replacement[0], replacement[1]))
 				if r := g.Index(t.Context()); r.Code != want {
 					t.Errorf("%v %q, want %v", r.Code, r.Message, want)
 				}
@@ -222,7 +218,7 @@ func TestFaultOfTheScript(t *testing.T) {
 
 // A fault while Prometheus is asked makes the load unknown.
 func TestFaultOfTheRefresh(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().Limiter("unknownLoad", "closed"),
+	g := gate.StartAt(t, gate.Defaults().Limiter("unknownLoad", "closed").Limiter("cacheSeconds", 60), "1",
 		replace(t, "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\","))
 	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Message != "the server load is unknown, try again later" {
 		t.Errorf("%v %q", r.Code, r.Message)

@@ -20,6 +20,7 @@ func BenchmarkMemory(b *testing.B) {
 		g := gate.New(b, gate.Defaults().Limiter("ramp", 2).Limiter("cacheSeconds", 0.05))
 		g.Prometheus.Set(envoy.Sample("4"))
 		g.Run(b)
+		g.AwaitAnswers(b, 1)
 		var clients []*envoy.Client
 		for range 8 {
 			clients = append(clients, envoy.Dial(b, g.Listener(b)))

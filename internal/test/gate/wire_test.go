@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -16,9 +15,7 @@ import (
 // refusing is a gate whose load is above the threshold.
 func refusing(t *testing.T) *gate.Gate {
 	t.Helper()
-	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 60))
-	g.Prometheus.Set(envoy.Sample("5"))
-	return g
+	return gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60), "5")
 }
 
 // post sends a request over plain HTTP/2, as any client could.
@@ -99,24 +96,21 @@ func TestGuardedPaths(t *testing.T) {
 
 // What the internal listeners do is out of reach of clients.
 func TestInternalPathsAreNotForClients(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().With("envoy.hold.enabled", true))
+	g := gate.StartAt(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 60), "0")
 	for _, path := range []string{"/load", "/probe", "/stop"} {
 		r, body := post(t, g, path, map[string]string{"content-type": "application/grpc", "te": "trailers"})
 		if r.Header.Get("grpc-status") != "12" && r.Trailer.Get("grpc-status") != "12" {
 			t.Errorf("%s: %v %v %q, want UNIMPLEMENTED", path, r.Header, r.Trailer, body)
 		}
 	}
-	if queries := len(g.Prometheus.Queries()); queries != 0 {
-		t.Errorf("%d queries without a guarded call", queries)
+	if queries := len(g.Prometheus.Queries()); queries != 1 {
+		t.Errorf("%d queries, want only that of the clock", queries)
 	}
 }
 
-// A message of 3 MB passes, also while the gate asks Prometheus first.
+// A message of 3 MB passes the gate.
 func TestLargeMessagePasses(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().Limiter("methods", []any{envoy.ModelInfer}))
-	slow := envoy.Sample("1")
-	slow.Delay = 300 * time.Millisecond
-	g.Prometheus.Set(slow)
+	g := gate.StartAt(t, gate.Defaults().Limiter("methods", []any{envoy.ModelInfer}), "1")
 	for range 2 {
 		if r := g.Client.Call(t.Context(), envoy.ModelInfer, make([]byte, 3<<20)); r.Code != codes.OK {
 			t.Errorf("%v %q", r.Code, r.Message)
@@ -147,10 +141,12 @@ func TestLargeHeader(t *testing.T) {
 
 // An answer of 20 MB makes the load unknown, and nothing else.
 func TestHugeAnswer(t *testing.T) {
-	g := gate.Start(t, gate.Defaults())
+	g := gate.New(t, gate.Defaults().Limiter("cacheSeconds", 60))
 	huge := envoy.Sample("9")
 	huge.Body = strings.Replace(huge.Body, "{}", `{"a":"`+strings.Repeat("x", 20<<20)+`"}`, 1)
 	g.Prometheus.Set(huge)
+	g.Run(t)
+	envoy.Await(t, gate.Patience, "an answer", func() bool { return g.Answered(t) > 0 })
 	if r := g.Index(t.Context()); r.Code != codes.OK {
 		t.Errorf("%v %q", r.Code, r.Message)
 	}
@@ -159,10 +155,9 @@ func TestHugeAnswer(t *testing.T) {
 	}
 }
 
-// Every counter is there, at 0, after the first call of any kind.
+// Every counter is there, before any call.
 func TestCountersFromStart(t *testing.T) {
-	g := gate.Start(t, gate.Defaults())
-	g.Client.Call(t.Context(), envoy.ServerReady, nil)
+	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60), "0")
 	for label, values := range map[string][]string{
 		"outcome": {
 			"allowed", "refused", "unknown_allowed", "unknown_refused", "fault_allowed", "fault_refused", "held",
@@ -174,25 +169,24 @@ func TestCountersFromStart(t *testing.T) {
 		},
 	} {
 		for _, value := range values {
-			if n := g.Value(t, "envoy_http_lua_gate_"+label, label, value, "envoy_http_conn_manager_prefix", "ingress_grpc"); n != 0 {
+			if n := g.Value(t, "envoy_http_lua_gate_"+label, label, value, "envoy_http_conn_manager_prefix", "ingress_grpc"); n != 0 && value != "load" {
 				t.Errorf("%s %s: %v", label, value, n)
 			}
 		}
 	}
 }
 
-// Whoever has no token is turned away before the gate, and causes no query.
+// Whoever has no token is turned away before the gate.
 func TestAuthenticationComesFirst(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().With("envoy.auth", map[string]any{
+	g := gate.StartAt(t, gate.Defaults().With("envoy.auth", map[string]any{
 		"enabled": true, "jwt_issuer": "https://issuer.test", "jwt_remote_jwks_uri": "https://127.0.0.1:1/keys",
-	}))
-	g.Prometheus.Set(envoy.Sample("5"))
+	}), "5")
 	for range 10 {
 		if r := g.Index(t.Context()); r.Code != codes.Unauthenticated {
 			t.Errorf("%v %q, want UNAUTHENTICATED", r.Code, r.Message)
 		}
 	}
-	if queries := len(g.Prometheus.Queries()); queries != 0 {
-		t.Errorf("%d queries for callers without a token", queries)
+	if outcomes := g.Outcomes(t); len(outcomes) != 0 {
+		t.Errorf("callers without a token count as %v", outcomes)
 	}
 }

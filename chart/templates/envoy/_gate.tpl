@@ -44,6 +44,12 @@ and needs nothing else:
 {{- if not (has $limiter.luaConfig (list "" "cfg/envoy-filter.lua")) }}
 envoy.rate_limiter.prometheus_based.luaConfig: must be empty, because the filter is part of the chart, got {{ quote $limiter.luaConfig }}
 {{- end }}
+{{- $image := .Values.envoy.image }}
+{{- /* What an image with another name, or a tag without a version, contains shows at run time: SupersonicGateNotRunning. */}}
+{{- $version := regexFind "(^|/)envoy(-[a-z]+)*:([a-z]+-)*v?[0-9]+\\.[0-9]+" $image | regexFind "[0-9]+\\.[0-9]+$" }}
+{{- if and $version .Values.envoy.enabled (include "supersonic.gate.enabled" .) (semverCompare "<1.40" (printf "%s.0" $version)) }}
+envoy.image: must be Envoy 1.40 or later with the gate or the hold, whose filter calls what older versions do not have, got {{ quote $image }}
+{{- end }}
 {{- end -}}
 
 {{- /*

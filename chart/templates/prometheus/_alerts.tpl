@@ -207,4 +207,10 @@ supersonic:healthy_replicas{%[1]s}` $recorded $threshold $least $most)
   "description" (cat "{{ printf `%.3g` $value }} calls per second are decided by envoy.rate_limiter.prometheus_based.unknownLoad."
     "envoy_http_lua_gate_answer shows what Prometheus answers:"
     "check its address, its credentials and whether the query has an answer.")) }}
+{{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicGateNotRunning" "for" "5m" "severity" "warning"
+  "expr" (printf "count(envoy_server_live{%[1]s} unless on (instance, pod) envoy_http_lua_gate_outcome{%[1]s}) > 0"
+    $params.envoySelector)
+  "summary" "The gate does not run"
+  "description" (cat "{{ printf `%.3g` $value }} Envoys report no gate, so that envoy.rate_limiter.prometheus_based.unknownLoad"
+    "decides about their calls. It needs Envoy 1.40 or later: check the version in envoy.image, and the log of Envoy.")) }}
 {{- end -}}

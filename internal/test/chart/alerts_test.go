@@ -110,7 +110,7 @@ func TestAlertsFollowTheValues(t *testing.T) {
 	}
 	ofBuiltIn := []string{"DecoupledBackEnd", "RequestsTooShort"}
 	ofSize := []string{"FleetAtMaximum", "FleetTooSmall"}
-	ofGate := []string{"GateBlind", "GateRefusing"}
+	ofGate := []string{"GateBlind", "GateNotRunning", "GateRefusing"}
 	ownMetric := "serverLoadMetric: vector(1)\n"
 	prometheus := "prometheus: {enabled: true}\n"
 	for _, c := range []struct {

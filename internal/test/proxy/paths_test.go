@@ -42,7 +42,7 @@ prometheus: {enabled: true}
 		}
 	}
 	for metric, cluster := range map[string]string{
-		"upstream_cx_none_healthy": service, "upstream_rq_total": "gate_wait", "upstream_cx_total": "gate_refresh",
+		"upstream_cx_none_healthy": service, "upstream_rq_total": "gate_wait", "upstream_cx_total": "gate_probe",
 	} {
 		if n := p.cluster(t, metric, cluster); n != 0 {
 			t.Errorf("%s of %s: %v, want 0", metric, cluster, n)

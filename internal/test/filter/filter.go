@@ -15,8 +15,8 @@ import (
 // Internal listeners of the gate, as the filter calls them.
 const (
 	probeCluster = "gate_probe"
-	waitCluster    = "gate_wait"
-	spareCluster   = "gate_wait_spare"
+	waitCluster  = "gate_wait"
+	spareCluster = "gate_wait_spare"
 )
 
 var errResponded = errors.New("responded")

@@ -199,8 +199,8 @@ func TestFaultOfTheScript(t *testing.T) {
 	} {
 		for choice, want := range map[string]codes.Code{"open": codes.OK, "closed": codes.ResourceExhausted} {
 			t.Run(fault+"-"+choice, func(t *testing.T) {
-				g := gate.Start(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("unknownLoad", choice).
-					Limiter("cacheSeconds", 60), replace(t, replacement[0], replacement[1]))
+				g := gate.StartAt(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("unknownLoad", choice).
+					Limiter("cacheSeconds", 60), "0", replace(t, replacement[0], replacement[1]))
 				if r := g.Index(t.Context()); r.Code != want {
 					t.Errorf("%v %q, want %v", r.Code, r.Message, want)
 				}

@@ -132,7 +132,7 @@ func TestBrokenReloadChangesNothing(t *testing.T) {
 // 10,000 guarded calls at once share one query, and all get through.
 func TestTenThousandCalls(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60), "0")
-	g.Triton.SetDelay(2 * time.Second)
+	g.Triton.SetDelayOf(envoy.RepositoryIndex, 2*time.Second)
 	g.Index(t.Context())
 	done := callMany(t.Context(), t, g, 10000)
 	envoy.Await(t, 4*gate.Patience, "10,000 calls in Triton", func() bool {

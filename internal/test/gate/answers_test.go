@@ -12,7 +12,7 @@ import (
 
 // The same answers as in the interpreter, one after another in one Envoy.
 func TestAnswers(t *testing.T) {
-	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 0.02).Limiter("timeoutSeconds", 0.5))
+	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 0.05).Limiter("timeoutSeconds", 1))
 	for _, a := range filter.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {
 			g.Prometheus.Set(envoy.Answer{Status: a.Status, Body: a.Body})

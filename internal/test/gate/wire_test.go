@@ -169,7 +169,8 @@ func TestCountersFromStart(t *testing.T) {
 		},
 	} {
 		for _, value := range values {
-			if n := g.Value(t, "envoy_http_lua_gate_"+label, label, value, "envoy_http_conn_manager_prefix", "ingress_grpc"); n != 0 && value != "load" {
+			n := g.Value(t, "envoy_http_lua_gate_"+label, label, value, "envoy_http_conn_manager_prefix", "ingress_grpc")
+			if n != 0 && value != "load" {
 				t.Errorf("%s %s: %v", label, value, n)
 			}
 		}

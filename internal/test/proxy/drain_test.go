@@ -250,3 +250,19 @@ func TestHeldCallsWhileDraining(t *testing.T) {
 		t.Errorf("the drain took %s, want calls to wait for its first 3 s", took)
 	}
 }
+
+// A query of the gate that takes long is no client's call, which the drain would wait for.
+func TestDrainDoesNotWaitForTheGate(t *testing.T) {
+	p := start(t, envoy.ProxyOptions{Values: `
+envoy: {rate_limiter: {prometheus_based: {enabled: true, timeoutSeconds: 60}}, drain: {timeSeconds: 1, seconds: 30}}
+prometheus: {enabled: true}
+`})
+	p.Prometheus.Set(envoy.Answer{Hang: true})
+	envoy.Await(t, settle, "a query that is not answered", func() bool {
+		return p.cluster(t, "upstream_rq_active", "prometheus_cluster") == 1
+	})
+	p.preStop(t)
+	if n := p.cluster(t, "upstream_rq_active", "prometheus_cluster"); n != 1 {
+		t.Errorf("the drain has ended after the query: %v are active", n)
+	}
+}

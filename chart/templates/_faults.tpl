@@ -31,6 +31,7 @@ which NOTES and `supersonic lint` print.
 {{- define "supersonic.advice" -}}
 {{- $parts := list
   "names"
+  "credentials"
   "scaling"
   "keda"
   "triton"

@@ -5,7 +5,7 @@ fetched in the background over verified TLS, starting with Envoy.
 
 {{- /*
 The providers as a JSON list of {name, cluster, issuer, audiences, uri, host, port,
-claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them, named
+claims, requireExpiration, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them, named
 "default".
 */ -}}
 {{- define "supersonic.envoy.providers" -}}
@@ -16,7 +16,7 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
 {{- $host := regexReplaceAll "^[a-z]+://" $auth.url "" | default (urlParse $auth.jwt_remote_jwks_uri).hostname -}}
 {{- $providers = append $providers (dict "name" "default" "cluster" "auth_cluster" "issuer" $auth.jwt_issuer
   "audiences" $auth.audiences "uri" $auth.jwt_remote_jwks_uri "host" $host "port" $auth.port
-  "claims" list "caSecretName" "" "caKey" "") -}}
+  "claims" list "requireExpiration" $auth.requireExpiration "caSecretName" "" "caKey" "") -}}
 {{- end -}}
 {{- range $auth.providers -}}
 {{- $uri := urlParse .jwksUri -}}
@@ -24,7 +24,9 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
 {{- $ca := get . "ca" | default dict -}}
 {{- $providers = append $providers (dict "name" .name "cluster" (printf "auth_cluster_%s" .name) "issuer" .issuer
   "audiences" (get . "audiences" | default list) "uri" .jwksUri "host" $uri.hostname "port" (int64 $port)
-  "claims" (get . "claims" | default list) "caSecretName" (get $ca "secretName") "caKey" (get $ca "key" | default "ca.crt")) -}}
+  "claims" (get . "claims" | default list)
+  "requireExpiration" (hasKey . "requireExpiration" | ternary (get . "requireExpiration") $auth.requireExpiration)
+  "caSecretName" (get $ca "secretName") "caKey" (get $ca "key" | default "ca.crt")) -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $providers -}}
@@ -42,6 +44,9 @@ claims, caSecretName, caKey}. jwt_issuer and the keys next to it are one of them
         issuer: {{ toJson .issuer }}
         {{- with .audiences }}
         audiences: {{ toJson . }}
+        {{- end }}
+        {{- if .requireExpiration }}
+        require_expiration: true
         {{- end }}
         from_headers: [{name: Authorization, value_prefix: "Bearer "}]
         payload_in_metadata: {{ toJson .name }}

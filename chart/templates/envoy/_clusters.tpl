@@ -98,7 +98,9 @@ typed_extension_protocol_options:
       http2_protocol_options:
         max_concurrent_streams: 1024
         initial_stream_window_size: {{ int64 $envoy.http2.streamWindowBytes }}
-        initial_connection_window_size: {{ int64 $envoy.http2.connectionWindowBytes }}
+        # All clients of a worker share the connection, so only the windows of the calls limit what is buffered:
+        # a client that does not read delays no other.
+        initial_connection_window_size: 2147483647
 # Triton's gRPC server closes connections that ping more often than every 5 minutes, so TCP keepalive detects dead peers.
 upstream_connection_options:
   tcp_keepalive: {keepalive_probes: 3, keepalive_time: 30, keepalive_interval: 10}

@@ -195,6 +195,11 @@ envoy.tls.secretName: must name a Secret if envoy.tls.enabled is true, got ""
 
 {{- define "supersonic.envoy.configFaults" -}}
 {{- $external := .Values.envoy.external_config -}}
+{{- if $external.load_from_configmap }}
+{{- if .Values.envoy.auth.enabled }}
+envoy.auth.enabled: must be false with envoy.external_config.load_from_configmap, whose configuration has to ask for tokens itself, got true
+{{- end }}
+{{- end }}
 {{- if and $external.load_from_configmap (not $external.configmap_name) }}
 envoy.external_config.configmap_name: must name a ConfigMap if envoy.external_config.load_from_configmap is true, got ""
 {{- end }}
@@ -216,7 +221,6 @@ envoy.args: must not set {{ $flag }}, which the chart sets, got {{ quote . }}; f
 {{- $unread := list }}
 {{- range $key, $on := dict
   "tls" $envoy.tls.enabled
-  "auth" $envoy.auth.enabled
   "rate_limiter.listener_level" $envoy.rate_limiter.listener_level.enabled
   "accessLog" $envoy.accessLog.enabled
   "maxConnectionDuration" $envoy.maxConnectionDuration
@@ -235,6 +239,9 @@ envoy.hashPolicy: has no effect with envoy.loadBalancerPolicy {{ $envoy.loadBala
 {{- if not .audiences }}
 envoy.auth: provider {{ .name }} has no audiences, so its tokens for any other service are accepted too
 {{- end }}
+{{- end }}
+{{- if and $envoy.auth.enabled (not .Values.networkPolicy.enabled) }}
+envoy.auth: pods of the cluster can call Triton's Service without a token, because networkPolicy.enabled is false
 {{- end }}
 {{- if and $envoy.auth.enabled (ne $envoy.service.type "ClusterIP") (not $envoy.tls.enabled) }}
 envoy.auth: tokens are sent unencrypted, because envoy.service.type is {{ $envoy.service.type }} and envoy.tls.enabled is false

@@ -187,6 +187,10 @@ grafana."grafana.ini"."auth.basic".enabled: must be false without grafana.admin.
 {{- if and $g.enabled $anonymous.enabled (eq $anonymous.org_role "Editor") }}
 grafana."grafana.ini"."auth.anonymous".org_role: anyone who can reach Grafana can change its dashboards
 {{- end }}
+{{- $address := include "supersonic.prometheus.address" . | fromJson -}}
+{{- if and $g.enabled $anonymous.enabled $g.ingress.enabled (ne $address.auth.type "none") }}
+grafana.ingress.enabled: anyone who can reach the host queries Prometheus with the release's credentials (prometheus.external.auth): set "grafana.ini"."auth.anonymous".enabled to false, or add authentication to the Ingress
+{{- end }}
 {{- if and $g.enabled (eq (include "supersonic.prometheus.kind" .) "external") }}
 {{- include "supersonic.grafana.sourceAdvice" . }}
 {{- end }}

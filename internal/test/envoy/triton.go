@@ -43,6 +43,7 @@ type Triton struct {
 	checks int                    // Envoy's own
 	delay  time.Duration
 	delays map[string]time.Duration // by method, in place of delay
+	sizes  map[string]int           // bytes of an answer by method, in place of its usual one
 	open   chan struct{}            // closed by Release
 	server *grpc.Server
 	health *health.Server
@@ -61,7 +62,8 @@ func StartTritonAt(t testing.TB, addr string) *Triton {
 	t.Helper()
 	s := &Triton{
 		Addr: addr, calls: map[string]int{}, header: map[string]metadata.MD{}, delays: map[string]time.Duration{},
-		open: make(chan struct{}), state: healthpb.HealthCheckResponse_SERVING,
+		sizes: map[string]int{},
+		open:  make(chan struct{}), state: healthpb.HealthCheckResponse_SERVING,
 	}
 	s.Up(t)
 	t.Cleanup(s.Down)
@@ -80,6 +82,13 @@ func (s *Triton) SetDelayOf(method string, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delays[method] = d
+}
+
+// SetReplySize sets the bytes of each answer of one method that follows; such an answer has no meaning.
+func (s *Triton) SetReplySize(method string, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sizes[method] = bytes
 }
 
 // Release ends every delay, those to come too.
@@ -171,6 +180,7 @@ func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
 	if !own {
 		delay = s.delay
 	}
+	size := s.sizes[method]
 	ready := s.state == healthpb.HealthCheckResponse_SERVING
 	s.mu.Unlock()
 	var reply []byte
@@ -187,6 +197,9 @@ func (s *Triton) handle(_ any, stream grpc.ServerStream) error {
 		reply = field1(Model)
 	default:
 		return status.Errorf(codes.Unimplemented, "the stub has no %s", method)
+	}
+	if size > 0 {
+		reply = make([]byte, size)
 	}
 	if err := s.rest(stream.Context(), delay); err != nil {
 		return err

@@ -61,6 +61,9 @@ func (i issuer) token(t testing.TB, name string, claims jwt.MapClaims) string {
 	all := jwt.MapClaims{"iss": name, "aud": "sonic", "sub": "someone", "exp": time.Now().Add(time.Hour).Unix()}
 	for claim, value := range claims {
 		all[claim] = value
+		if value == nil {
+			delete(all, claim)
+		}
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, all)
 	token.Header["kid"] = "1"
@@ -85,6 +88,7 @@ envoy:
       issuer: https://two.example.org
       audiences: [sonic]
       jwksUri: https://keys.two.example.org/keys
+      requireExpiration: false
       ca: {secretName: authority, key: ca.crt}
       claims:
       - {path: [groups], values: [physics, "it's"]}
@@ -115,6 +119,10 @@ func TestTokens(t *testing.T) {
 		{"one-of-several-audiences", one.token(t, first, jwt.MapClaims{"aud": []string{"x", "sonic"}}), codes.OK},
 		{"none", "", codes.Unauthenticated},
 		{"expired", one.token(t, first, jwt.MapClaims{"exp": time.Now().Add(-time.Hour).Unix()}), codes.Unauthenticated},
+		{"without-exp", one.token(t, first, jwt.MapClaims{"exp": nil}), codes.Unauthenticated},
+		{"exp-0", one.token(t, first, jwt.MapClaims{"exp": 0}), codes.Unauthenticated},
+		{"exp-is-text", one.token(t, first, jwt.MapClaims{"exp": "never"}), codes.Unauthenticated},
+		{"without-exp-allowed", two.token(t, second, jwt.MapClaims{"exp": nil, "groups": met["groups"], "realm": met["realm"]}), codes.OK},
 		{"not-yet", one.token(t, first, jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}), codes.Unauthenticated},
 		{"forged", two.token(t, first, nil), codes.Unauthenticated},
 		{"unsigned", unsigned, codes.Unauthenticated},

@@ -84,8 +84,12 @@ func (r reader) run(t testing.TB, addr string) {
 		var block bytes.Buffer
 		encoder := hpack.NewEncoder(&block)
 		for _, field := range [][2]string{
-			{":method", "POST"}, {":scheme", "http"}, {":path", envoy.ModelInfer}, {":authority", "sonic"},
-			{"content-type", "application/grpc"}, {"te", "trailers"},
+			{":method", "POST"},
+			{":scheme", "http"},
+			{":path", envoy.ModelInfer},
+			{":authority", "sonic"},
+			{"content-type", "application/grpc"},
+			{"te", "trailers"},
 		} {
 			if err := encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
 				t.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// TestCompileRefusesLostParentheses builds (a + b) × c without the parentheses, which
+// TestLostParentheses builds (a + b) × c without the parentheses, which
 // prints as a + b × c and would be read as something else.
-func TestCompileRefusesLostParentheses(t *testing.T) {
+func TestLostParentheses(t *testing.T) {
 	a, b, c := series("a", Selector{}), series("b", Selector{}), series("c", Selector{})
 	built := &parser.BinaryExpr{Op: parser.MUL, LHS: add(a, b), RHS: c, VectorMatching: &parser.VectorMatching{}}
 	q, err := compile(ForRelease("sonic", "cms"), built)

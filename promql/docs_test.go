@@ -10,9 +10,9 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// TestConceptsShowsTheLibrarysQueries compares the PromQL that users read with what
+// TestConceptsQueries compares the PromQL that users read with what
 // they get.
-func TestConceptsShowsTheLibrarysQueries(t *testing.T) {
+func TestConceptsQueries(t *testing.T) {
 	var want []string
 	for _, build := range []func(promql.Params) (promql.Query, error){promql.NeededReplicas, promql.OccupancyRatio} {
 		q, err := build(promql.ForRelease("sonic", "cms"))

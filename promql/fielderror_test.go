@@ -11,7 +11,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-func TestFieldErrorsHaveALineForEachError(t *testing.T) {
+// The text has a line for each error.
+func TestFieldErrorsLines(t *testing.T) {
 	var errs promql.FieldErrors
 	if err := errs.Err(); err != nil {
 		t.Errorf("no errors give the error %v", err)
@@ -27,7 +28,7 @@ func TestFieldErrorsHaveALineForEachError(t *testing.T) {
 }
 
 // Whatever wraps them, a caller finds all errors, each field, and what caused one.
-func TestFieldErrorsAreReachedThroughWraps(t *testing.T) {
+func TestFieldErrorsAs(t *testing.T) {
 	var errs promql.FieldErrors
 	errs.Addf("first", "must be set")
 	errs.Add("second", fmt.Errorf("%w", fs.ErrNotExist))
@@ -46,7 +47,8 @@ func TestFieldErrorsAreReachedThroughWraps(t *testing.T) {
 	}
 }
 
-func TestAddOthersGivesNamesAndLeavesOutWhatIsInvalidAlready(t *testing.T) {
+// AddOthers gives each error the name that its user knows, and leaves out fields that are invalid already.
+func TestAddOthers(t *testing.T) {
 	var errs promql.FieldErrors
 	errs.Addf("--rate-interval", "must be a duration")
 	p := promql.ForRelease("sonic", "cms")

@@ -10,10 +10,10 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// TestKnownWhileEnvoyIsScraped takes away, ends and shortens series at random: every
+// TestKnown takes away, ends and shortens series at random: every
 // answer is one number while a membership sample is current and no request was counted
 // without its time, and nothing otherwise.
-func TestKnownWhileEnvoyIsScraped(t *testing.T) {
+func TestKnown(t *testing.T) {
 	rng := random(t)
 	var f fleets
 	releases := map[string]gaps{}

@@ -18,11 +18,11 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// TestScriptsTellEveryMutationApart takes each part of each query out, or puts its
+// TestMutations takes each part of each query out, or puts its
 // nearest relative in its place, and wants one script at least to answer otherwise:
 // a part that no script misses is either not needed or not proven. With -v it lists
 // the mutations and the scripts that catch them.
-func TestScriptsTellEveryMutationApart(t *testing.T) {
+func TestMutations(t *testing.T) {
 	eng := newEngine(t)
 	asked := questions(t, eng)
 	for _, m := range mutations(t) {

@@ -155,8 +155,8 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// TestMoreInFlightNeedsMore raises the requests in flight and keeps the rest.
-func TestMoreInFlightNeedsMore(t *testing.T) {
+// TestMonotone raises the requests in flight and keeps the rest.
+func TestMonotone(t *testing.T) {
 	rng := random(t)
 	var f fleets
 	for i := range 60 {

@@ -129,9 +129,9 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestEveryExpressionIsOfOneRelease holds that a dashboard adds up no two
+// TestExpressionsOfOneRelease holds that a dashboard adds up no two
 // fleets, and that what it asks parses.
-func TestEveryExpressionIsOfOneRelease(t *testing.T) {
+func TestExpressionsOfOneRelease(t *testing.T) {
 	parse := parser.NewParser(parser.Options{})
 	for name, d := range dashboards(t) {
 		for _, p := range d.Panels {

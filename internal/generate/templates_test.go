@@ -53,8 +53,8 @@ func camel(name string) string {
 	return regexp.MustCompile(`-.`).ReplaceAllStringFunc(name, func(s string) string { return strings.ToUpper(s[1:]) })
 }
 
-// TestDefinesGiveTheLibrarysQueries runs each define without Helm.
-func TestDefinesGiveTheLibrarysQueries(t *testing.T) {
+// TestDefines runs each define without Helm.
+func TestDefines(t *testing.T) {
 	selectors := []string{
 		``,
 		`release="sonic",namespace="cms"`,

@@ -110,7 +110,7 @@ func TestReadRefuses(t *testing.T) {
 }
 
 // A least size of 0 that is written out goes with an idle size of 0, though it has no use.
-func TestReadsIdleZeroBesideLeastZero(t *testing.T) {
+func TestReadIdleZero(t *testing.T) {
 	_, err := hpa.Read([]byte(`{kind: ScaledObject, spec: {idleReplicaCount: 0, minReplicaCount: 0,
 		triggers: [{type: prometheus, metadata: {threshold: "2"}}]}}`))
 	if err != nil {
@@ -118,7 +118,8 @@ func TestReadsIdleZeroBesideLeastZero(t *testing.T) {
 	}
 }
 
-func TestReadRefusesAPausedScaledObject(t *testing.T) {
+// A ScaledObject that is paused is refused.
+func TestReadPaused(t *testing.T) {
 	const spec = "\nkind: ScaledObject\nspec: {triggers: [{type: prometheus, metadata: {threshold: \"2\"}}]}"
 	for annotation, refused := range map[string]bool{
 		`autoscaling.keda.sh/paused: "true"`:           true,

@@ -71,7 +71,7 @@ func kept(lines, of []string) bool {
 
 // Whichever key is removed, the other lines keep their bytes and their order. Only
 // what an anchor shares, or brings in, can't be removed.
-func TestRemovingAKeyKeepsTheOtherLines(t *testing.T) {
+func TestRemoveKey(t *testing.T) {
 	for name, text := range inputs(t) {
 		f, err := parse(text)
 		if err != nil {
@@ -95,7 +95,7 @@ func TestRemovingAKeyKeepsTheOtherLines(t *testing.T) {
 }
 
 // Whichever key is moved below another section and back, its value is the same.
-func TestMovingAKeyAndBackKeepsTheValues(t *testing.T) {
+func TestMoveAndBack(t *testing.T) {
 	for name, text := range inputs(t) {
 		f, err := parse(text)
 		if err != nil {

@@ -118,7 +118,7 @@ func write(t *testing.T, m migration, results []migrate.Result, got map[string]s
 }
 
 // Values that were migrated stay as they are.
-func TestMigratingAgainChangesNothing(t *testing.T) {
+func TestMigrateTwice(t *testing.T) {
 	for _, m := range migrations(t) {
 		t.Run(m.name, func(t *testing.T) {
 			var again []migrate.Layer

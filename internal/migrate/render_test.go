@@ -20,7 +20,7 @@ var withWorkLeft = []string{"left"}
 
 // What was migrated renders, and the objects have the names and the selectors that
 // 0.3.1 gave them, without which an upgrade would replace them or be refused.
-func TestMigratedValuesKeepTheirObjects(t *testing.T) {
+func TestMigratedObjects(t *testing.T) {
 	c, err := render.Load(chart.FS())
 	if err != nil {
 		t.Fatal(err)

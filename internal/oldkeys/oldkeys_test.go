@@ -14,7 +14,7 @@ import (
 
 // Whoever sets an old key is told what took its place: of the key itself, or of the
 // section around it that is gone as a whole.
-func TestOldKeysAreRefusedWithWhatTookTheirPlace(t *testing.T) {
+func TestUnknownKeySaysReplacement(t *testing.T) {
 	c, err := render.Load(chart.FS())
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestDefine(t *testing.T) {
 }
 
 // A chart of one's own need not have advice, and one render gives all of ours.
-func TestAllGivesObjectsNotesAndAdvice(t *testing.T) {
+func TestAll(t *testing.T) {
 	r, err := render.All(chartOf(t, `{}`), nil, manifest.Options)
 	if err != nil || len(r.Documents) != 1 || len(r.Advice) > 0 {
 		t.Errorf("another chart: got %v, %v", r, err)

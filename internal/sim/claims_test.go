@@ -25,7 +25,7 @@ func change(t *testing.T, r *sim.Report, policy, beside string, of func(*sim.Out
 // 21 % less p90, steady at 3 replicas of their own choice and at 5 of 5. What a
 // job computes and how many requests a replica executes at once were not
 // reported; the scenarios say what is assumed.
-func TestBatchJobsGainWhatWasMeasured(t *testing.T) {
+func TestBatchJobs(t *testing.T) {
 	for name, steady := range map[string]float64{"seed-15-clients": 3, "seed-30-clients": 5} {
 		r := compared(t, name, 3, "queue-latency", "written-form", "built-in")
 		for _, law := range []string{"written-form", "built-in"} {
@@ -40,7 +40,7 @@ func TestBatchJobsGainWhatWasMeasured(t *testing.T) {
 
 // The metric before takes a replica from a run that needs it, and the rest of
 // the run has about a quarter less throughput for it.
-func TestQueueLatencyShrinksABusyFleet(t *testing.T) {
+func TestQueueLatencyShrinks(t *testing.T) {
 	for _, o := range result(t, compared(t, "seed-30-clients", 3, "queue-latency"), "queue-latency").Runs {
 		down := -1
 		for i := range o.Sizes {
@@ -75,7 +75,7 @@ func throughput(o *sim.Outcome, from, to float64) float64 {
 }
 
 // With the metric type Value, pods that have no node are held; with AverageValue they are let go.
-func TestUnschedulablePodsAreHeldByValue(t *testing.T) {
+func TestUnschedulableByValue(t *testing.T) {
 	r := compared(t, "unschedulable", 2, "value-target", "built-in")
 	between(t, "most replicas at rest with Value", mean(t, r, "value-target", steadyMax), 8, 8)
 	between(t, "fewest replicas at rest with Value", mean(t, r, "value-target", steadyMin), 7, 8)

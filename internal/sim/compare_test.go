@@ -38,7 +38,7 @@ func TestSeedsDecideEverything(t *testing.T) {
 }
 
 // A comparison that is broken off gives what is known by then, and says so.
-func TestInterruptedComparisonGivesWhatIsKnown(t *testing.T) {
+func TestInterruptedComparison(t *testing.T) {
 	s, err := sim.Load("day")
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 // The simulator is within 15 % of what runs on a real cluster, with KEDA,
 // Prometheus, Envoy and Triton, took and completed. Replica-minutes are those
 // asked for, as they were read there.
-func TestLabRunsAreAsTheyWereMeasured(t *testing.T) {
+func TestLabRuns(t *testing.T) {
 	for _, tc := range []struct {
 		scenario, policy          string
 		replicaMinutes, completed float64

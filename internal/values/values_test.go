@@ -118,7 +118,8 @@ func TestReadGivesThresholds(t *testing.T) {
 	}
 }
 
-func TestCustomMetricIsBothQueriesVerbatim(t *testing.T) {
+// A custom metric takes the place of both queries, verbatim.
+func TestCustomMetric(t *testing.T) {
 	const own = "sum by (x)(  up )\n"
 	s, err := Read(with(map[string]any{"serverLoadMetric": own}), "sonic", "cms")
 	if err != nil {
@@ -132,7 +133,8 @@ func TestCustomMetricIsBothQueriesVerbatim(t *testing.T) {
 	}
 }
 
-func TestReadListsEveryErrorByTheUsersKey(t *testing.T) {
+// Every invalid value is listed, by the key that its user knows.
+func TestReadListsErrors(t *testing.T) {
 	_, err := Read(with(map[string]any{
 		"serverLoadMetric":         "sum(",
 		"serverLoadThreshold":      "two",

@@ -56,8 +56,8 @@ func TestCountersGiveTheTruth(t *testing.T) {
 	}
 }
 
-// TestEnvoyCountsWholeMilliseconds has values that a real Envoy gave.
-func TestEnvoyCountsWholeMilliseconds(t *testing.T) {
+// TestWholeMilliseconds has values that a real Envoy gave.
+func TestWholeMilliseconds(t *testing.T) {
 	for _, tc := range []struct {
 		took time.Duration
 		want float64

@@ -62,9 +62,9 @@ func repairman(n, c int, z, s float64) (inFlight, throughput float64) {
 	return inFlight, throughput
 }
 
-// TestClientsThatThinkAreRepairmen compares clients that think with the closed
+// TestMachineRepairman compares clients that think with the closed
 // queue's formula.
-func TestClientsThatThinkAreRepairmen(t *testing.T) {
+func TestMachineRepairman(t *testing.T) {
 	for _, tc := range []struct {
 		clients, instances int
 		think              time.Duration

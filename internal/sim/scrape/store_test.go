@@ -53,7 +53,7 @@ func TestQueriesReadTheStore(t *testing.T) {
 }
 
 // A store does not grow with the time that it lives.
-func TestStoreForgetsWhatNoQueryReads(t *testing.T) {
+func TestStoreForgets(t *testing.T) {
 	s, all := filled(24 * time.Hour)
 	if n := len(all[0].points); n > 600 {
 		t.Errorf("a store that keeps 10m of samples every 5s holds %d of a series", n)

@@ -32,7 +32,7 @@ func TestReleaseNamesValid(t *testing.T) {
 }
 
 // Release names that Kubernetes refuses are refused, with the way out.
-func TestReleaseNamesKubernetesRefuses(t *testing.T) {
+func TestRefusedReleaseNames(t *testing.T) {
 	for _, name := range []string{"1-sonic", "sonic.v2", "7"} {
 		t.Run(name, func(t *testing.T) {
 			c := everything(t)

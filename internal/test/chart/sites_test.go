@@ -110,7 +110,7 @@ envoy:
 }
 
 // An operator's Prometheus may scrape beside the embedded one: each pod once in each, and each alert once.
-func TestOperatorBesideTheEmbeddedPrometheus(t *testing.T) {
+func TestOperatorBesideEmbedded(t *testing.T) {
 	m := manifest.Render(t, "prometheus: {enabled: true, podMonitors: {enabled: true, labels: {release: stack}}}")
 	kinds := map[string]int{}
 	for _, o := range manifest.Objects(t, m, "prometheus/podmonitors.yaml") {

@@ -124,7 +124,7 @@ func TestHeldCallKeepsItsPlace(t *testing.T) {
 }
 
 // A call waits on while its Envoy drains, until that is about to stop; a server that is ready still gets it.
-func TestHeldCallsEndBeforeTheirEnvoy(t *testing.T) {
+func TestHeldCallsEnd(t *testing.T) {
 	f, servers := hold(t, filter.Defaults(t))
 	started := f.NowMS
 	servers.readyMS = started + 60000

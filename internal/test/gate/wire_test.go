@@ -95,7 +95,7 @@ func TestGuardedPaths(t *testing.T) {
 }
 
 // What the internal listeners do is out of reach of clients.
-func TestInternalPathsAreNotForClients(t *testing.T) {
+func TestInternalPaths(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 60), "0")
 	for _, path := range []string{"/load", "/probe", "/stop"} {
 		r, body := post(t, g, path, map[string]string{"content-type": "application/grpc", "te": "trailers"})

@@ -129,7 +129,7 @@ func TestControlMethods(t *testing.T) {
 }
 
 // A request header does not make Envoy or Triton trace a call.
-func TestTracingIsNotTheClientsChoice(t *testing.T) {
+func TestTracingHeaders(t *testing.T) {
 	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
 	for _, tracing := range []string{"envoy: {tracing_sampling_rate: 0, tracing: {host: otel.example.org}}", ""} {
 		p := start(t, envoy.ProxyOptions{Values: tracing})

@@ -91,7 +91,7 @@ func TestFleetOf031KeepsItsSize(t *testing.T) {
 }
 
 // A fleet of 0.3.1 whose size nobody changed since it was installed keeps it too.
-func TestFleetOf031ThatNeverScaledKeepsItsSize(t *testing.T) {
+func TestUnscaledFleetOf031(t *testing.T) {
 	each(t, func(t *testing.T, c *cluster) {
 		m := manifest.Values(t, of031)
 		m["spec"].(map[string]any)["replicas"] = int64(4)
@@ -104,7 +104,7 @@ func TestFleetOf031ThatNeverScaledKeepsItsSize(t *testing.T) {
 
 // What was installed with this chart has no size in its manifests, so that neither
 // upgrade nor rollback has one to go back to.
-func TestManifestsUnderKEDAHaveNoSize(t *testing.T) {
+func TestNoSizeUnderKEDA(t *testing.T) {
 	each(t, func(t *testing.T, c *cluster) {
 		first := c.helm(withKEDA)
 		c.hpa(5)
@@ -171,7 +171,7 @@ func TestNotesOfTheUpgradeFrom031(t *testing.T) {
 
 // Argo CD and kubectl apply merge with the manifest that they remember, and find
 // nothing with lookup: the size stays once that manifest has none.
-func TestSizeStaysOnceTheLastManifestHasNone(t *testing.T) {
+func TestSizeWithoutManifest(t *testing.T) {
 	for size, remembered := range map[int64]bool{1: true, 7: false} {
 		c := newCluster(t, false)
 		c.apply(manifest.Values(t, of031))

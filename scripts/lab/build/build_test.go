@@ -9,7 +9,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
 
-func TestEveryProgramIsBuiltInAPinnedVersion(t *testing.T) {
+// Every program is built in a pinned version.
+func TestVersionsArePinned(t *testing.T) {
 	pins, err := tools.Find()
 	if err != nil {
 		t.Fatal(err)

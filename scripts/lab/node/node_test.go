@@ -109,7 +109,8 @@ func TestNodeLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestProcessesAreStoppedAndStartedAgain(t *testing.T) {
+// Processes are stopped and started again.
+func TestRestartProcesses(t *testing.T) {
 	if lacks := Lacks(Dir(t.TempDir())); len(lacks) > 0 {
 		t.Skipf("this machine lacks %s", strings.Join(lacks, ", "))
 	}

@@ -37,7 +37,7 @@ func write(root string) error {
 	return nil
 }
 
-// generate gives the generated files, or all that keeps it from that.
+// generate gives the generated files, or all errors.
 func generate(root fs.FS) (map[string][]byte, error) {
 	text := map[string][]byte{}
 	for _, name := range []string{valuesFile, typesFile, readmeFile} {

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A builder makes the schema, and collects all that keeps it from that.
+// A builder makes the schema, and collects all errors.
 type builder struct {
 	types *types
 	errs  []error

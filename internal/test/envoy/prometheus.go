@@ -68,7 +68,7 @@ func (p *Prometheus) Set(a Answer) {
 	p.answer = a
 }
 
-// Queries are those of which something was heard, from the first.
+// Queries are those received, in order.
 func (p *Prometheus) Queries() []Query {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *Prometheus) Up(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// That a client does not trust the stub is no news.
+	// A client that does not trust the stub is expected.
 	quiet := log.New(io.Discard, "", 0)
 	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute, ErrorLog: quiet}
 	p.mu.Lock()

@@ -15,7 +15,7 @@ import (
 // atOnce is what a busy machine takes for an answer that nothing holds up; the hold itself lasts 300 s.
 const atOnce = 10 * time.Second
 
-// noServer runs the hold in front of a fleet of none.
+// noServer runs the hold in front of zero replicas.
 func noServer(t testing.TB, v gate.Values) *gate.Gate {
 	t.Helper()
 	g := gate.Start(t, v.With("envoy.hold.enabled", true).Limiter("enabled", false))

@@ -70,14 +70,14 @@ func (o Outcome) keep(path string) error {
 	return os.Rename(path+".part", path)
 }
 
-// one installs an arm, lets the load go over it, and removes it.
+// one installs an arm, applies the load, and removes it.
 func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queueLatency string, say func(string)) (o Outcome, err error) {
 	r := cluster.Release{Cluster: c, Name: "sonic", Namespace: "ab"}
 	remove := func() error {
 		ctx := context.WithoutCancel(ctx)
 		return errors.Join(r.Uninstall(ctx), c.RemoveNamespace(ctx, r.Namespace))
 	}
-	if err := remove(); err != nil { // What a broken run has left.
+	if err := remove(); err != nil { // What an interrupted run has left.
 		return o, err
 	}
 	defer func() {

@@ -189,7 +189,7 @@ func own(s source, text []byte) []byte {
 	return []byte(required.ReplaceAllString(out, "${1} v0."+minor+"${2}"))
 }
 
-// goTool runs the go command out of the way of others, and returns what it prints.
+// goTool runs the go command at low priority, and returns what it prints.
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", "10", "go"}, args...)...)
 	cmd.Dir = dir

@@ -91,7 +91,7 @@ func Await(ctx context.Context, limit time.Duration, what string, f func(context
 		if last == nil {
 			return nil
 		}
-		if err == nil || ctx.Err() == nil { // The end of the time says less than what came before.
+		if err == nil || ctx.Err() == nil { // A timeout says less than the last error.
 			err = last
 		}
 		select {

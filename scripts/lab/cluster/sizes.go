@@ -18,7 +18,7 @@ type Size struct {
 	Ready  int32         `json:"ready"`
 }
 
-// Sizes is the course of a fleet's size. It takes a moment down only when
+// Sizes is the course of a fleet's size. It records a size only when
 // something has changed.
 type Sizes struct {
 	mu     sync.Mutex

@@ -66,7 +66,7 @@ func TestFromZeroWithHold(t *testing.T) {
 	f.awaitNothing(sizes, client)
 }
 
-// awaitNothing waits for a fleet of none whose last server has ended its drain,
+// awaitNothing waits for zero replicas, of which the last has ended its drain,
 // so that Envoy knows of no server. Asking for readiness wakes nobody.
 func (f fleet) awaitNothing(sizes *cluster.Sizes, client *load.Client) {
 	f.t.Helper()

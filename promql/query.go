@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -15,10 +16,46 @@ type Query struct {
 	text string
 }
 
+// Limits of a custom metric and of label matchers. What is longer or deeper takes
+// the parser and the printer minutes.
+const (
+	MaxLength = 16384 // characters
+	MaxDepth  = 500   // levels of nesting; each operator in a chain is one
+)
+
 // Parse parses a custom metric and keeps its text verbatim. It returns an error
-// for what does not parse, with the parser's position, and for what is not an
-// instant vector.
+// for what does not parse, with the parser's position, for what is not an
+// instant vector, and for what exceeds [MaxLength] or [MaxDepth].
 func Parse(text string) (Query, error) {
+	if err := checkLength(text); err != nil {
+		return Query{}, err
+	}
+	q, err := parseQuery(text)
+	if err != nil {
+		return Query{}, err
+	}
+	if d := depth(q.expr); d > MaxDepth {
+		return Query{}, fmt.Errorf("must be nested at most %d levels deep, got %d", MaxDepth, d)
+	}
+	return q, nil
+}
+
+func checkLength(text string) error {
+	if n := utf8.RuneCountInString(text); n > MaxLength {
+		return fmt.Errorf("must be at most %d characters, got %d", MaxLength, n)
+	}
+	return nil
+}
+
+func depth(e parser.Node) int {
+	deepest := 0
+	for child := range parser.ChildrenIter(e) {
+		deepest = max(deepest, depth(child))
+	}
+	return deepest + 1
+}
+
+func parseQuery(text string) (Query, error) {
 	expr, err := parse(text)
 	if err != nil {
 		return Query{}, err
@@ -36,7 +73,7 @@ func compile(p Params, built parser.Expr) (Query, error) {
 		return Query{}, err
 	}
 	text := built.String()
-	q, err := Parse(text)
+	q, err := parseQuery(text)
 	if err != nil {
 		return Query{}, fmt.Errorf("built query %s: %w", text, err)
 	}

@@ -24,6 +24,9 @@ const standIn = `{x="x",`
 // Envoy cluster, are errors, because the queries set them. An empty string gives
 // the zero Selector. An error has the parser's position in text, line:column.
 func ParseSelector(text string) (Selector, error) {
+	if err := checkLength(text); err != nil {
+		return Selector{}, err
+	}
 	inner, braced := strings.CutPrefix(strings.TrimSpace(text), "{")
 	query := standIn + inner
 	if !braced {

@@ -7,33 +7,40 @@ it is an ordinary part of a query and of a configuration, and is indented or quo
 [\x00-\x08\x0b-\x1f\x7f-\x9f\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]
 {{- end -}}
 
+{{- /* Those in JSON, which escapes most of them: it is quick to see that there are none, which is so nearly always. */ -}}
+{{- define "supersonic.characters.escaped" -}}
+\\([rbf]|u00[01]|u2028|u2029)|{{ include "supersonic.characters.refused" . }}
+{{- end -}}
+
 {{- define "supersonic.characters.faults" -}}
-{{- /* JSON escapes most of them; it is quick to see that there are none, which is so nearly always. */ -}}
-{{- if regexMatch (printf "\\\\([rbf]|u00[01]|u2028|u2029)|%s" (include "supersonic.characters.refused" .)) (toJson .Values) }}
-{{- include "supersonic.characters.inside" (list "" .Values.AsMap) }}
+{{- if regexMatch (include "supersonic.characters.escaped" .) (omit .Values.AsMap "global" | toJson) }}
+{{- include "supersonic.characters.inside" (list "" (omit .Values.AsMap "global")) }}
 {{- end }}
 {{- end -}}
 
-{{- /* Takes a list: the key, the value. */ -}}
+{{- /* Takes a list: the path of a list or map, or of another value, and the value. */ -}}
 {{- define "supersonic.characters.inside" -}}
 {{- $at := first . -}}
-{{- $value := last . -}}
-{{- if kindIs "string" $value }}
-{{- if regexMatch (include "supersonic.characters.refused" .) $value }}
-{{ $at }}: must not contain control characters or line separators, got {{ quote $value }}
-{{- end }}
-{{- else if kindIs "map" $value }}
-{{- range $key, $inner := $value }}
-{{- if regexMatch (include "supersonic.characters.refused" $) $key }}
+{{- $refused := include "supersonic.characters.refused" . -}}
+{{- if kindIs "map" (last .) }}
+{{- range $key, $inner := last . }}
+{{- if regexMatch $refused $key }}
 {{ $at | default "values" }}: must not have a key with control characters or line separators, got {{ quote $key }}
 {{- else }}
 {{- $step := regexMatch "^[-A-Za-z0-9_]+$" $key | ternary $key (quote $key) }}
 {{- include "supersonic.characters.inside" (list (printf "%s.%s" $at $step | trimPrefix ".") $inner) }}
 {{- end }}
 {{- end }}
-{{- else if kindIs "slice" $value }}
-{{- range $i, $inner := $value }}
+{{- else if kindIs "slice" (last .) }}
+{{- /* There may be many, so the list is looked at as a whole first. */}}
+{{- if regexMatch (include "supersonic.characters.escaped" .) (toJson (last .)) }}
+{{- range $i, $inner := last . }}
 {{- include "supersonic.characters.inside" (list (printf "%s[%d]" $at $i) $inner) }}
+{{- end }}
+{{- end }}
+{{- else if kindIs "string" (last .) }}
+{{- if regexMatch $refused (last .) }}
+{{ $at }}: must not contain control characters or line separators, got {{ last . | trunc 80 | quote }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -23,8 +23,12 @@ which NOTES and `supersonic lint` print.
   "otel"
   "collector"
 -}}
+{{- with include "supersonic.size.faults" . }}
+{{- . }}
+{{- else }}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.faults" $part) $ }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -40,7 +44,9 @@ which NOTES and `supersonic lint` print.
   "grafana"
   "tempo"
 -}}
+{{- if not (include "supersonic.size.faults" .) }}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.advice" $part) $ }}
+{{- end }}
 {{- end }}
 {{- end -}}

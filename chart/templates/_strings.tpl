@@ -43,28 +43,46 @@ annotations labels matchLabels nodeSelector options userAnnotations volumeAttrib
   "topologySpreadConstraints" "podSecurityContext" "securityContext" "clients" "scrapers" "keda" "viewers" -}}
 {{- range $at, $section := $sections }}
 {{- range $key := $handed }}
-{{- include "supersonic.strings.faultsBelow"
-  (dict "at" (printf "%s.%s" $at $key) "key" $key "in" "" "value" (get $section $key) "names" $names "maps" $maps) }}
+{{- include "supersonic.strings.faultsBelow" (list (printf "%s.%s" $at $key) $key "" (get $section $key) $names $maps) }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{- /* Takes a dict: at (the path of a value), value, key (its name, or that of its list), in (the name of its map), names, maps. */ -}}
+{{- /*
+Takes a list: the path of a list or map, its name, the name of the map that it is in, the
+list or map itself, names, maps. Anything else has no errors. There may be many values, so
+only those that hold others are given to a define.
+*/ -}}
 {{- define "supersonic.strings.faultsBelow" -}}
-{{- $given := . -}}
-{{- if kindIs "map" .value }}
-{{- range $key, $value := .value }}
-{{- $at := printf "%s.%s" $given.at (contains "." $key | ternary (quote $key) $key) }}
-{{- include "supersonic.strings.faultsBelow"
-  (merge (dict "at" $at "key" $key "in" $given.key "value" $value) (pick $given "names" "maps")) }}
+{{- $at := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $in := index . 2 -}}
+{{- $names := index . 4 -}}
+{{- $maps := index . 5 -}}
+{{- if kindIs "map" (index . 3) }}
+{{- $ofStrings := has $name $maps }}
+{{- range $key, $value := index . 3 }}
+{{- if or (kindIs "map" $value) (kindIs "slice" $value) }}
+{{- include "supersonic.strings.faultsBelow" (list (include "supersonic.strings.path" (list $at $key)) $key $name $value $names $maps) }}
+{{- else if not (or (kindIs "string" $value) (kindIs "invalid" $value)) }}
+{{- if or $ofStrings (and (has $key $names) (ne $name "exitCodes")) }}
+{{ include "supersonic.strings.path" (list $at $key) }}: must be a string, got {{ toJson $value }}
 {{- end }}
-{{- else if kindIs "slice" .value }}
-{{- range $i, $value := .value }}
-{{- include "supersonic.strings.faultsBelow" (merge (dict "at" (printf "%s[%d]" $given.at $i) "value" $value) (omit $given "at" "value")) }}
-{{- end }}
-{{- else if not (or (kindIs "string" .value) (kindIs "invalid" .value)) }}
-{{- if or (has .in .maps) (and (has .key .names) (ne .in "exitCodes")) }}
-{{ .at }}: must be a string, got {{ toJson .value }}
 {{- end }}
 {{- end }}
+{{- else if kindIs "slice" (index . 3) }}
+{{- $ofStrings := or (has $in $maps) (and (has $name $names) (ne $in "exitCodes")) }}
+{{- range $i, $value := index . 3 }}
+{{- if or (kindIs "map" $value) (kindIs "slice" $value) }}
+{{- include "supersonic.strings.faultsBelow" (list (printf "%s[%d]" $at $i) $name $in $value $names $maps) }}
+{{- else if and $ofStrings (not (or (kindIs "string" $value) (kindIs "invalid" $value))) }}
+{{ $at }}[{{ $i }}]: must be a string, got {{ toJson $value }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* The path of a key. Takes a list: the path of its map, the key. */ -}}
+{{- define "supersonic.strings.path" -}}
+{{- first . }}.{{ contains "." (last .) | ternary (quote (last .)) (last .) -}}
 {{- end -}}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fastmachinelearning/supersonic/internal/input"
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
@@ -83,8 +84,8 @@ func (l *lintFlags) run(files []string, stdin io.Reader, out io.Writer) error {
 	l.inputs.Unique = true
 	var piped []byte
 	if slices.Contains(slices.Concat(files, l.inputs.Files), "-") {
-		if piped, err = io.ReadAll(stdin); err != nil {
-			return err
+		if piped, err = input.All(stdin); err != nil {
+			return fmt.Errorf("standard input: %w", err)
 		}
 	}
 	if len(files) == 0 {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fastmachinelearning/supersonic/internal/input"
 	"github.com/fastmachinelearning/supersonic/internal/migrate"
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/promql"
@@ -92,17 +92,14 @@ func (m *migrateFlags) run(cmd *cobra.Command, files []string) error {
 }
 
 func (m *migrateFlags) read(name string, stdin io.Reader) ([]byte, error) {
-	if name == "-" {
-		if m.write {
-			return nil, usagef("-w can't write standard input")
-		}
-		return io.ReadAll(stdin)
+	if name == "-" && m.write {
+		return nil, usagef("-w can't write standard input")
 	}
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such file", name)
+	text, err := input.Read(name, stdin)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return text, err
+	return text, nil
 }
 
 // check gives what keeps the migrated values from being used.

@@ -4,15 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"regexp"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/strvals"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fastmachinelearning/supersonic/internal/input"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
@@ -73,7 +72,7 @@ type flag struct {
 // flags are in the order in which Helm applies them.
 func (in Inputs) flags() []flag {
 	fromFile := func(name []rune) (any, error) {
-		text, err := in.readText(string(name))
+		text, err := input.Read(string(name), in.Stdin)
 		if err != nil {
 			return nil, &promql.FieldError{Field: string(name), Err: err}
 		}
@@ -91,7 +90,7 @@ func (in Inputs) flags() []flag {
 }
 
 func (in Inputs) readFile(name string) (map[string]any, error) {
-	text, err := in.readText(name)
+	text, err := input.Read(name, in.Stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +124,6 @@ func documentCount(text []byte) int {
 		}
 	}
 	return n
-}
-
-func (in Inputs) readText(name string) ([]byte, error) {
-	if name == "-" && in.Stdin != nil {
-		return io.ReadAll(in.Stdin)
-	}
-	text, err := os.ReadFile(name)
-	var pathErr *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("no such file")
-	case errors.As(err, &pathErr):
-		return nil, pathErr.Err
-	}
-	return text, err
 }
 
 func shownName(name string) string {

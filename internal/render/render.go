@@ -63,6 +63,9 @@ func files(c *Loaded, vals map[string]any, o Options) (map[string]string, error)
 
 // Values merges vals over the chart's own values. A null removes a key.
 func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
+	if err := checkDepth(vals); err != nil {
+		return nil, err
+	}
 	return chartutil.CoalesceValues(c.Chart, vals)
 }
 
@@ -97,15 +100,45 @@ func renderAll(c *Loaded, vals map[string]any, o Options) (map[string]string, er
 	if err != nil {
 		return nil, err
 	}
-	// The schema check takes about as long as a render, so both run at once. Templates
-	// may modify their values.
+	own := clone(top["Values"].(chartutil.Values).AsMap()).(map[string]any) // templates may modify theirs
+	render := func() (map[string]string, error) { return engine.Engine{Strict: o.Strict}.Render(c.Chart, top) }
+	if count(own) > manyValues {
+		if err := c.check(own); err != nil {
+			return nil, err
+		}
+		return filled(render())
+	}
 	invalid := make(chan error, 1)
-	own := clone(top["Values"].(chartutil.Values).AsMap())
-	go func() { invalid <- c.check(own.(map[string]any)) }()
-	files, err := engine.Engine{Strict: o.Strict}.Render(c.Chart, top)
+	go func() { invalid <- c.check(own) }()
+	files, err := render()
 	if err := <-invalid; err != nil {
 		return nil, err
 	}
+	return filled(files, err)
+}
+
+// manyValues is the number from which on the schema is checked before the render, which
+// takes seconds. With fewer values one takes about as long as the other, and both run at once.
+const manyValues = 5000
+
+// count is the number of values in a tree, itself included.
+func count(v any) int {
+	n := 1
+	switch node := v.(type) {
+	case map[string]any:
+		for _, v := range node {
+			n += count(v)
+		}
+	case []any:
+		for _, v := range node {
+			n += count(v)
+		}
+	}
+	return n
+}
+
+// filled leaves out the templates that render nothing.
+func filled(files map[string]string, err error) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +165,33 @@ func clone(v any) any {
 	return v
 }
 
+// maxDepth is more than the schema allows anywhere. Helm's copy of the values takes
+// long if they are thousands of levels deep.
+const maxDepth = 100
+
+func checkDepth(vals map[string]any) error {
+	var errs promql.FieldErrors
+	if depth(vals) > maxDepth {
+		errs.Addf("values", "must be nested at most %d levels deep", maxDepth)
+	}
+	return errs.Err()
+}
+
+func depth(v any) int {
+	deepest := 0
+	switch node := v.(type) {
+	case map[string]any:
+		for _, v := range node {
+			deepest = max(deepest, depth(v)+1)
+		}
+	case []any:
+		for _, v := range node {
+			deepest = max(deepest, depth(v)+1)
+		}
+	}
+	return deepest
+}
+
 var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, error) {
@@ -145,6 +205,9 @@ func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, err
 		Revision:  1,
 		IsUpgrade: o.IsUpgrade,
 		IsInstall: !o.IsUpgrade,
+	}
+	if err := checkDepth(vals); err != nil {
+		return nil, err
 	}
 	const ours = true // the schema is ours to check, and compiled once
 	return chartutil.ToRenderValuesWithSchemaValidation(c.Chart, vals, release, caps, ours)

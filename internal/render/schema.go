@@ -52,8 +52,16 @@ func (c *Loaded) check(vals map[string]any) error {
 	}
 	errs := s.errors(invalid, vals)
 	slices.SortStableFunc(errs, func(a, b *promql.FieldError) int { return strings.Compare(a.Field, b.Field) })
-	return slices.CompactFunc(errs, func(a, b *promql.FieldError) bool { return a.Error() == b.Error() })
+	errs = slices.CompactFunc(errs, func(a, b *promql.FieldError) bool { return a.Error() == b.Error() })
+	if more := len(errs) - maxErrors; more > 0 {
+		errs = errs[:maxErrors]
+		errs.Addf("values", "have %d more errors", more)
+	}
+	return errs
 }
+
+// maxErrors is how many errors of the schema are told: more than anyone reads.
+const maxErrors = 1000
 
 // at is the part of the schema that a validation error points to.
 func (s *schema) at(url string) map[string]any {

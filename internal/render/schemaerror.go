@@ -20,6 +20,9 @@ import (
 // errors turns a tree of validation errors into one for each key, in the
 // words of a user.
 func (s *schema) errors(e *jsonschema.ValidationError, vals any) promql.FieldErrors {
+	if what, ok := tooLarge(e.ErrorKind); ok {
+		return promql.FieldErrors{fieldError(e.InstanceLocation, what)}
+	}
 	if titled, ok := s.titled(e, vals); ok {
 		return promql.FieldErrors{titled}
 	}
@@ -29,12 +32,39 @@ func (s *schema) errors(e *jsonschema.ValidationError, vals any) promql.FieldErr
 	}
 	if len(e.Causes) > 0 {
 		var errs promql.FieldErrors
-		for _, cause := range e.Causes {
+		for _, cause := range withoutTheRest(e.Causes) {
 			errs = append(errs, s.errors(cause, vals)...)
 		}
 		return errs
 	}
 	return s.leaf(e, vals)
+}
+
+// tooLarge says what the schema allows at most, and what the value has, if it is too large.
+func tooLarge(k jsonschema.ErrorKind) (string, bool) {
+	switch k := k.(type) {
+	case *kind.MaxLength:
+		return fmt.Sprintf("must be at most %d characters, got %d", k.Want, k.Got), true
+	case *kind.MaxItems:
+		return fmt.Sprintf("must be a list of at most %d, got one of %d", k.Want, k.Got), true
+	case *kind.MaxProperties:
+		return fmt.Sprintf("must have at most %d keys, got %d", k.Want, k.Got), true
+	}
+	return "", false
+}
+
+// withoutTheRest leaves out what else is wrong with values that are too large.
+func withoutTheRest(all []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	large := map[string]bool{}
+	for _, e := range all {
+		if _, ok := tooLarge(e.ErrorKind); ok {
+			large[keyName(e.InstanceLocation)] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(e *jsonschema.ValidationError) bool {
+		_, ok := tooLarge(e.ErrorKind)
+		return !ok && large[keyName(e.InstanceLocation)]
+	})
 }
 
 // titled gives the error of a value whose part of the schema says, in its title,
@@ -129,12 +159,8 @@ func limit(k jsonschema.ErrorKind) string {
 			return "a string that is not empty"
 		}
 		return fmt.Sprintf("at least %d characters", k.Want)
-	case *kind.MaxLength:
-		return fmt.Sprintf("at most %d characters", k.Want)
 	case *kind.MinItems:
 		return fmt.Sprintf("a list of at least %d", k.Want)
-	case *kind.MaxItems:
-		return fmt.Sprintf("a list of at most %d", k.Want)
 	case *kind.UniqueItems:
 		return "a list without doubles"
 	case *kind.Pattern:
@@ -166,9 +192,13 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promq
 	hint, _ := part["$comment"].(string)
 	_, byPattern := part["patternProperties"]
 	var errs promql.FieldErrors
-	for _, key := range slices.Sorted(slices.Values(keys)) {
+	for i, key := range slices.Sorted(slices.Values(keys)) {
 		path := append(slices.Clone(e.InstanceLocation), key)
 		text := "unknown key"
+		if i >= maxHints {
+			errs = append(errs, fieldError(path, text))
+			continue
+		}
 		old, known031 := oldkeys.Hint(path)
 		switch near := nearest(key, known); {
 		case known031:
@@ -184,6 +214,9 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promq
 	}
 	return errs
 }
+
+// maxHints is how many unknown keys of an object are compared with the known ones.
+const maxHints = 100
 
 func typeNames(types []string) string {
 	var names []string

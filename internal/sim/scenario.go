@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fastmachinelearning/supersonic/internal/input"
 	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
 )
 
@@ -132,11 +133,16 @@ func Load(name string) (*Scenario, error) {
 	if !slices.Contains(Names(), name) {
 		folder, file = os.DirFS(filepath.Dir(name)), filepath.Base(name)
 	}
-	text, err := fs.ReadFile(folder, file)
+	f, err := folder.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such file, and no shipped scenario", name)
 	} else if err != nil {
 		return nil, err
+	}
+	defer f.Close()
+	text, err := input.All(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return read(strings.TrimSuffix(name, ending)+ending, text, folder)
 }

@@ -55,8 +55,8 @@ func TestSchemaOfAValue(t *testing.T) {
 		{"boolean", `true`, ``, `"type": "boolean"`},
 		{"integer", `1`, ``, `"type": "integer"`},
 		{"number", `0.5`, ``, `"type": "number"`},
-		{"string", `""`, ``, `"type": "string"`},
-		{"list", `[x, y]`, ``, `"type": "array", "items": {"type": "string"}`},
+		{"string", `""`, ``, `"type": "string", "maxLength": 65536`},
+		{"list", `[x, y]`, ``, `"type": "array", "items": {"type": "string", "maxLength": 65536}, "maxItems": 1000`},
 		{"range", `1`, `values: {a: {minimum: 1, maximum: 9}}`, `"type": "integer", "minimum": 1, "maximum": 9`},
 		{"enum", `x`, `values: {a: [x, y]}`, `"enum": ["x", "y"]`},
 		{"enum-or-null", `null`, `values: {a: [x, y]}`, `"enum": ["x", "y", null]`},
@@ -68,9 +68,23 @@ func TestSchemaOfAValue(t *testing.T) {
 		},
 		{
 			"closed", `{}`, `values: {a: {properties: {b: string}}}`,
-			`"type": "object", "additionalProperties": false, "properties": {"b": {"type": "string"}}`,
+			`"type": "object", "additionalProperties": false, "properties": {"b": {"type": "string", "maxLength": 65536}}`,
 		},
-		{"open", `{}`, `values: {a: object}`, `"type": "object"`},
+		{
+			"open", `{}`, `values: {a: object}`,
+			`"type": "object", "additionalProperties": {"$ref": "#/definitions/handed1"}, "maxProperties": 1000`,
+		},
+		{"without-bounds", `{}`, `values: {a: {type: object, additionalProperties: true}}`, `"type": "object", "additionalProperties": true}`},
+		{"own-bound", `""`, `values: {a: {maxLength: 9}}`, `"type": "string", "maxLength": 9}`},
+		{"list-of-anything", `[]`, `values: {a: array}`, `"type": "array", "maxItems": 1000, "items": {"$ref": "#/definitions/handed1"}`},
+		{
+			"free-keys", `{}`, `values: {a: {patternProperties: {x: string}, additionalProperties: false}}`,
+			`"patternProperties": {"x": {"type": "string", "maxLength": 65536}}, "additionalProperties": false, "maxProperties": 1000`,
+		},
+		{
+			"of-any-depth", `{}`, `values: {a: object}`, `"handed16": { "title": "nested at most 16 levels deep", ` +
+				`"type": ["string", "number", "boolean", "null"], "maxLength": 65536 }`,
+		},
 		{
 			"list-of-maps", `[{b: 1}]`, `values: {a: {items: {properties: {b: integer}}}}`,
 			`"items": {"type": "object", "additionalProperties": false`,

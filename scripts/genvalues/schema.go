@@ -26,7 +26,7 @@ func newSchema(values *value, t *types) ([]byte, error) {
 	}
 	top = append(top, b.section(values)...)
 	definitions, err := t.definitions()
-	top = append(top, member{"definitions", definitions})
+	top = bounded(append(top, member{"definitions", definitions}))
 	b.errs = append(b.errs, err)
 	b.unused(values)
 	if err := errors.Join(b.errs...); err != nil {

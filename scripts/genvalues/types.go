@@ -96,6 +96,8 @@ func (t *types) alternatives(text string) (any, error) {
 		switch {
 		case word == `""`:
 			all = append(all, object{{"const", ""}})
+		case word == handed:
+			all = append(all, handedRef(1))
 		case slices.Contains(ofJSON, word):
 			all = append(all, object{{"type", word}})
 		case t.named.has(word):
@@ -178,7 +180,7 @@ func (t *types) definitions() (object, error) {
 		}
 		all = append(all, member{m.name, s})
 	}
-	return all, errors.Join(errs...)
+	return append(all, handedDefinitions()...), errors.Join(errs...)
 }
 
 // cutNull takes null out of a type's alternatives, and says whether it was there.

@@ -41,7 +41,10 @@ func TestParseRefuses(t *testing.T) {
 		{"long", "up # " + strings.Repeat("é", 16_384), "must be at most 16384 characters, got 16389"},
 		{"deep", strings.Repeat("(", 500) + "up" + strings.Repeat(")", 500), "must be nested at most 500 levels deep, got 501"},
 		{"deep-on-the-left", "up" + strings.Repeat(" + up", 500), "must be nested at most 500 levels deep, got 501"},
-		{"deep-in-a-subquery", "rate(" + strings.Repeat("(", 500) + "up" + strings.Repeat(")", 500) + "[5m:])", "must be nested at most 500 levels deep, got 503"},
+		{
+			"deep-in-a-subquery", "rate(" + strings.Repeat("(", 500) + "up" + strings.Repeat(")", 500) + "[5m:])",
+			"must be nested at most 500 levels deep, got 503",
+		},
 		{"template", `up{release="{{ .Release.Name }}"} {{`, `1:35: parse error: unexpected "{"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -149,7 +149,8 @@ func TestLargestValues(t *testing.T) {
 		t.Errorf("%.1000s", said.text)
 	}
 	chain := "up" + strings.Repeat("+up", 499)
-	if said := timeOf(t, "serverLoadMetric: "+chain, "query", "needed-replicas", "--pretty", "-f", "-"); strings.Count(said.text, "up") != 500 {
+	said := timeOf(t, "serverLoadMetric: "+chain, "query", "needed-replicas", "--pretty", "-f", "-")
+	if strings.Count(said.text, "up") != 500 {
 		t.Errorf("%.300s", said.text)
 	}
 }

@@ -27,7 +27,9 @@ const everyBound = `{
     "code": {"pattern": "^[a-z]$"},
     "words": {"title": "a word", "type": "string", "pattern": "^[a-z]+$", "maxLength": 6},
     "list": {"type": "array", "minItems": 1, "maxItems": 2, "uniqueItems": true, "items": {"type": "string"}},
-    "either": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "%$"}, {"type": "null"}, {"type": "array", "maxItems": 2}]},
+    "either": {
+      "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "%$"}, {"type": "null"}, {"type": "array", "maxItems": 2}]
+    },
     "map": {
       "type": "object", "maxProperties": 2,
       "additionalProperties": {"additionalProperties": {"title": "nested at most 2 levels deep", "type": "string"}}

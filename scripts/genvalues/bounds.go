@@ -72,7 +72,9 @@ func boundedPart(m member) any {
 	return m.value
 }
 
-func handedRef(level int) object { return object{{"$ref", fmt.Sprintf("#/definitions/%s%d", handed, level)}} }
+func handedRef(level int) object {
+	return object{{"$ref", fmt.Sprintf("#/definitions/%s%d", handed, level)}}
+}
 
 // handedDefinitions are the schemas of what is handed through, one for each level, as no single one can count them.
 func handedDefinitions() object {

@@ -2,8 +2,11 @@ package cli_test
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,13 +19,6 @@ func TestMain(m *testing.M) {
 		"supersonic": func() {
 			os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
-		// A run that has to end with the exit code of wrong usage.
-		"usage": func() {
-			if code := cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); code != 2 {
-				os.Stderr.WriteString("not refused as wrong usage\n")
-				os.Exit(1)
-			}
-		},
 	})
 }
 
@@ -34,9 +30,28 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ROOT", root)
 			return nil
 		},
 	})
+}
+
+// exits is for scripts: exits CODE PROGRAM ARGUMENTS… runs a program that has to end with this exit code.
+func exits(ts *testscript.TestScript, not bool, args []string) {
+	if not || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGUMENTS…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		got = strconv.Itoa(ended.ExitCode())
+	} else if err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+	if got != args[0] {
+		ts.Fatalf("%s: exit code %s, want %s", args[1], got, args[0])
+	}
 }

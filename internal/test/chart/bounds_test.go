@@ -140,13 +140,17 @@ var limits = []string{
 	"minProperties",
 }
 
-// eachBound calls visit with each part of the schema that bounds a value, and the path of the value.
+// anyString is the bound of every string, which the generator of the schema adds and tests.
+const anyString = json.Number("65536")
+
+// eachBound calls visit with each part of the schema that bounds a value, and the path of the value. It leaves out what
+// is handed through to Kubernetes.
 func eachBound(doc, part map[string]any, path string, visit func(string, map[string]any)) {
-	if ref, ok := part["$ref"].(string); ok {
+	if ref, ok := part["$ref"].(string); ok && !strings.Contains(ref, "/handed") {
 		named := doc["definitions"].(map[string]any)[strings.TrimPrefix(ref, "#/definitions/")]
 		eachBound(doc, named.(map[string]any), path, visit)
 	}
-	if slices.ContainsFunc(limits, func(word string) bool { return part[word] != nil }) {
+	if slices.ContainsFunc(limits, func(word string) bool { return part[word] != nil && part[word] != anyString }) {
 		visit(strings.TrimPrefix(path, "."), part)
 	}
 	below := func(of any, path string) {

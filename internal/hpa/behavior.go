@@ -16,7 +16,7 @@ const (
 
 var errNoPods = errors.New("the selector finds no pods")
 
-// rules hold the fleet in one direction.
+// rules limit how fast the fleet changes in one direction.
 type rules struct {
 	window    time.Duration
 	pick      autoscaling.ScalingPolicySelect
@@ -25,7 +25,7 @@ type rules struct {
 	tolerance float64
 }
 
-// recommendation is what the triggers asked for, before windows and policies.
+// recommendation is the size that the triggers asked for, before windows and policies apply.
 type recommendation struct {
 	replicas int32
 	at       time.Duration
@@ -38,7 +38,7 @@ type event struct {
 	outdated bool
 }
 
-// bothRules fill in what Kubernetes fills in.
+// bothRules applies Kubernetes' defaults.
 func bothRules(b *autoscaling.HorizontalPodAutoscalerBehavior) (up, down rules) {
 	up = rules{
 		pick:      autoscaling.MaxChangePolicySelect,
@@ -91,11 +91,11 @@ func seconds(n int32) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// stabilize keeps the fleet's size while any recommendation within the windows does, and remembers this one.
+// stabilize returns the size within the range of the recommendations of each window, and records this recommendation.
 func (s *Scaler) stabilize(now time.Duration, current, want int32) int32 {
 	upSince, downSince := now-s.up.window, now-s.down.window
 	if s.spec.Behavior == nil {
-		// Without a behaviour the edge of the window is inside, and nothing holds growth.
+		// Without a behavior the window includes its edge, and growth is not stabilized.
 		upSince, downSince = now, downSince-1
 	}
 	low, high, old := want, want, -1
@@ -121,7 +121,7 @@ func (s *Scaler) stabilize(now time.Duration, current, want int32) int32 {
 	return min(max(current, low), high)
 }
 
-// remember notes a change of the fleet's size for the policies.
+// remember records a change of the fleet's size for the policies.
 func (s *Scaler) remember(now time.Duration, from, to int32) {
 	switch {
 	case s.spec.Behavior == nil || from == to:
@@ -132,8 +132,8 @@ func (s *Scaler) remember(now time.Duration, from, to int32) {
 	}
 }
 
-// note puts an event in the place of one that no policy of its own direction counts any more. Those of
-// the other direction may still count it, so that it has to stay until then.
+// note replaces an event that has left the period of every policy of its own direction. As in Kubernetes, policies of
+// the other direction may still count that event until it is replaced.
 func note(events []event, e event, longest time.Duration) []event {
 	old := -1
 	for i := range events {

@@ -8,7 +8,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/hpa"
 )
 
-// BenchmarkSync is one look of the HPA at the fleet of values-scale-from-zero.yaml, whose windows are full.
+// BenchmarkSync is one sync of the HPA for the fleet of values-scale-from-zero.yaml, with full windows.
 func BenchmarkSync(b *testing.B) {
 	s, answers := rendered(b)
 	now, size := time.Duration(0), int32(3)
@@ -19,7 +19,7 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// BenchmarkPoll is one look of KEDA at the same fleet.
+// BenchmarkPoll is one poll of KEDA for the same fleet.
 func BenchmarkPoll(b *testing.B) {
 	s, answers := rendered(b)
 	now, size := time.Duration(0), int32(3)

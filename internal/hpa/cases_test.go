@@ -14,23 +14,23 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/hpa"
 )
 
-// A history is a file of testdata/cases: a ScaledObject and what its fleet does.
+// A history is a file of testdata/cases: a ScaledObject, and the steps that its fleet goes through.
 type history struct {
 	Spec  map[string]any // of the ScaledObject
 	Fleet fleet          // at the start
 	Steps []step
 }
 
-// fleet has what differs from a fleet whose pods are all ready.
+// fleet has only the numbers that differ from those of a fleet whose pods are all ready.
 type fleet struct{ Spec, Status, Ready, Terminating *int32 }
 
 // A step is a poll of KEDA or a sync of the HPA.
 type step struct {
-	At, Until, Every string // a step with until is taken each 15s, or each time of every
+	At, Until, Every string // a step with until repeats every 15s, or at the interval of every
 	Poll, Sync       []any  // an answer for each trigger: a number, empty or failed
 	Fleet            fleet
 	Want             int32
-	Shows            []int64 // thousandths, as the status of the HPA has them
+	Shows            []int64 // thousandths, as in the status of the HPA
 }
 
 func TestCases(t *testing.T) {

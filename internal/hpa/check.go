@@ -9,7 +9,7 @@ import (
 	autoscaling "k8s.io/api/autoscaling/v2"
 )
 
-// check lists what KEDA or Kubernetes refuses. Keys are those of a ScaledObject's spec.
+// check lists everything that KEDA or Kubernetes refuses, by its key in the ScaledObject's spec.
 func check(spec Spec) error {
 	var errs []error
 	refuse := func(bad bool, key, must string, got any) {

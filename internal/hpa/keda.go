@@ -9,7 +9,7 @@ import (
 	autoscaling "k8s.io/api/autoscaling/v2"
 )
 
-// Behaviours of a fallback.
+// Behaviors of a fallback.
 const (
 	fallbackStatic   = "static"
 	fallbackCurrent  = "currentReplicas"
@@ -17,20 +17,20 @@ const (
 	fallbackIfLower  = "currentReplicasIfLower"
 )
 
-// reading is what KEDA makes of an answer.
+// reading is an answer as KEDA understands it.
 type reading struct {
 	milli  int64
 	active bool
 	err    error
 }
 
-// Asks tells whether the next Poll asks Prometheus. It does not while KEDA has nothing to do but what
-// the HPA does as well: then it takes what the HPA saw last, and the answers may be left out.
+// Asks reports whether the next Poll queries Prometheus. For an active fleet KEDA uses the values of the HPA's last sync
+// where it can, and the answers may then be left out.
 func (s *Scaler) Asks() bool {
 	return s.spec.Min == 0 || s.spec.Idle != nil || !s.hpaActive
 }
 
-// Poll is one look of KEDA, with an answer for each trigger. It returns the new Spec of the fleet.
+// Poll is one poll of KEDA, with an answer for each trigger. It returns the new Spec of the fleet.
 func (s *Scaler) Poll(now time.Duration, answers []Answer, fleet Fleet) int32 {
 	seen := s.seen
 	if s.Asks() {
@@ -47,7 +47,7 @@ func (s *Scaler) Poll(now time.Duration, answers []Answer, fleet Fleet) int32 {
 	return s.rest(now, fleet.Spec, failed)
 }
 
-// work is a poll that finds work.
+// work is a poll of an active fleet.
 func (s *Scaler) work(now time.Duration, current int32, failed bool) int32 {
 	wake := current == 0 || s.spec.Idle != nil && current < s.spec.Min
 	if wake || !failed {
@@ -60,7 +60,7 @@ func (s *Scaler) work(now time.Duration, current int32, failed bool) int32 {
 	return current
 }
 
-// rest is a poll that finds no work.
+// rest is a poll of an inactive fleet.
 func (s *Scaler) rest(now time.Duration, current int32, failed bool) int32 {
 	idle := s.spec.Idle
 	switch {
@@ -80,7 +80,7 @@ func (s *Scaler) rest(now time.Duration, current int32, failed bool) int32 {
 	return current
 }
 
-// cooled tells whether the last work is long enough ago.
+// cooled reports whether the last activity is long enough ago to scale down.
 func (s *Scaler) cooled(now time.Duration) bool {
 	if s.worked {
 		return s.lastActive+s.spec.Cooldown < now
@@ -88,7 +88,7 @@ func (s *Scaler) cooled(now time.Duration) bool {
 	return s.spec.InitialCooldown < now
 }
 
-// observe reads each trigger once. It counts failures, whoever looks.
+// observe reads each trigger once. Failures count for KEDA and for the HPA together.
 func (s *Scaler) observe(answers []Answer, fleet Fleet) []reading {
 	seen := make([]reading, len(s.spec.Triggers))
 	for i := range s.spec.Triggers {

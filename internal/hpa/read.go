@@ -17,15 +17,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What KEDA takes for a key that is left out.
+// KEDA's defaults for keys that are left out.
 const (
 	defaultMax             = 100
 	defaultPollingInterval = 30
 	defaultCooldown        = 300
 )
 
-// Read finds the one ScaledObject in a stream of manifests. It refuses a ScaledObject whose triggers are
-// not all queries to Prometheus, and any key that would change the answer and is not modelled here.
+// Read finds the one ScaledObject in a stream of manifests. It refuses a trigger that is not a query to Prometheus, and
+// any key that changes the result and is not modeled here.
 func Read(manifests []byte) (Spec, error) {
 	var found []scaledObject
 	stream := kubeyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifests)))
@@ -59,7 +59,7 @@ func Read(manifests []byte) (Spec, error) {
 	return spec, nil
 }
 
-// scaledObject has every key of a ScaledObject that can be simulated or does not matter.
+// scaledObject has every key of a ScaledObject that is modeled, or that does not change the result.
 type scaledObject struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -84,7 +84,7 @@ type scaledObject struct {
 	} `json:"spec"`
 }
 
-// metadata has any key; of the annotations some tell KEDA what to do.
+// metadata has any key. Some annotations change what KEDA does.
 type metadata struct {
 	annotations map[string]string
 }
@@ -98,7 +98,7 @@ func (m *metadata) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// check refuses what pauses KEDA, or has it see work where there is none.
+// check refuses what pauses KEDA, or makes it treat an idle fleet as active.
 func (m metadata) check() error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(m.annotations)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/hpa"
 )
 
-// The chart's own manifest is read as it was meant.
+// The chart's own manifest is read completely.
 func TestReadsTheChartsScaledObject(t *testing.T) {
 	text, err := os.ReadFile("../../golden/scale-from-zero/keda/scaledobject.yaml")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestReadsEveryGolden(t *testing.T) {
 	}
 }
 
-// Every key that is wrong is named, and what would change the answer is never passed over.
+// Every invalid key is named, and no key that changes the result is ignored.
 func TestReadRefuses(t *testing.T) {
 	const triggers = `triggers: [{type: prometheus, metadata: {threshold: "2"}}]`
 	const behavior = "{" + triggers + `, advanced: {horizontalPodAutoscalerConfig: {behavior: `
@@ -109,7 +109,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// A least size of 0 that is written out goes with an idle size of 0, though it has no use.
+// An explicit minimum of 0 is accepted beside an idle size of 0, although it has no effect.
 func TestReadIdleZero(t *testing.T) {
 	_, err := hpa.Read([]byte(`{kind: ScaledObject, spec: {idleReplicaCount: 0, minReplicaCount: 0,
 		triggers: [{type: prometheus, metadata: {threshold: "2"}}]}}`))

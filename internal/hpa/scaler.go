@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Scaler is a ScaledObject and its HPA at work. [New] makes one.
+// Scaler has the state of a ScaledObject and of its HPA. [New] makes one.
 type Scaler struct {
 	spec     Spec
 	min      int32 // of the HPA
@@ -17,7 +17,7 @@ type Scaler struct {
 	failures   []int32
 	worked     bool
 	lastActive time.Duration
-	seen       []reading // of the HPA's last look
+	seen       []reading // of the HPA's last sync
 	hpaActive  bool      // the HPA's condition ScalingActive
 
 	// As the HPA keeps it.
@@ -26,7 +26,7 @@ type Scaler struct {
 	ups, downs      []event
 }
 
-// New makes a scaler for a fleet whose ScaledObject is new. It refuses what KEDA or Kubernetes refuses.
+// New makes a scaler for a new ScaledObject. It refuses what KEDA or Kubernetes refuses.
 func New(spec Spec) (*Scaler, error) {
 	if err := check(spec); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func New(spec Spec) (*Scaler, error) {
 	return s, nil
 }
 
-// milli is a value as KEDA hands it to the HPA: rounded to thousandths, at least 0.
+// milli is a value as KEDA passes it to the HPA: rounded to thousandths, at least 0.
 func milli(v float64) int64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 		return 0

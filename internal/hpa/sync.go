@@ -7,7 +7,7 @@ import (
 	autoscaling "k8s.io/api/autoscaling/v2"
 )
 
-// Sync is one look of the HPA, with an answer for each trigger.
+// Sync is one sync of the HPA, with an answer for each trigger.
 func (s *Scaler) Sync(now time.Duration, answers []Answer, fleet Fleet) Decision {
 	if !s.started {
 		s.started = true
@@ -35,8 +35,8 @@ func (s *Scaler) Sync(now time.Duration, answers []Answer, fleet Fleet) Decision
 	return d
 }
 
-// propose gives the largest of what the triggers ask for. It is negative, so that the fleet stays,
-// where no trigger can be read, or where one can't and the others would shrink the fleet.
+// propose returns the largest size that a trigger asks for. It is negative, and the fleet keeps its size, if no trigger
+// can be read, or if one cannot be read and the others would shrink the fleet.
 func (s *Scaler) propose(fleet Fleet) ([]Metric, int32) {
 	metrics := make([]Metric, len(s.seen))
 	want, failed := int32(0), 0
@@ -58,7 +58,7 @@ func (s *Scaler) propose(fleet Fleet) ([]Metric, int32) {
 	return metrics, max(want, 0)
 }
 
-// ask fills in what one trigger asks for.
+// ask computes the size that one trigger asks for.
 func (s *Scaler) ask(m *Metric, i int, fleet Fleet) {
 	value, target := float64(m.Value), float64(s.targets[i])
 	if s.spec.Triggers[i].MetricType == autoscaling.ValueMetricType {
@@ -81,12 +81,12 @@ func (s *Scaler) ask(m *Metric, i int, fleet Fleet) {
 	}
 }
 
-// tolerated tells whether a metric is near enough to its target for the fleet to stay.
+// tolerated reports whether a metric is close enough to its target for the fleet to keep its size.
 func (s *Scaler) tolerated(ratio float64) bool {
 	return 1-s.down.tolerance <= ratio && ratio <= 1+s.up.tolerance
 }
 
-// settle holds what is asked for within the windows, the policies and the bounds.
+// settle applies the windows, the policies and the bounds.
 func (s *Scaler) settle(now time.Duration, current, want int32) int32 {
 	want = s.stabilize(now, current, want)
 	if s.spec.Behavior == nil {

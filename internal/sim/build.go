@@ -6,11 +6,11 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
 )
 
-// discovery is the time until Envoy knows that a pod is ready or going: DNS is
-// asked each second.
+// discovery is the time until Envoy learns that a pod is ready or terminating: it
+// queries DNS every second.
 const discovery = time.Second
 
-// config is the fleet of a scenario.
+// config is the configuration of a scenario's fleet.
 func (s *Scenario) config(settings Settings) *fleet.Config {
 	c := &fleet.Config{
 		Envoys:   s.Envoys,
@@ -91,7 +91,7 @@ func (s *Scenario) fleetClients(c *Clients) fleet.Clients {
 	}
 }
 
-// batch says whether every client is done at some time.
+// batch reports whether every client finishes at some time.
 func (s *Scenario) batch() bool {
 	for _, c := range s.Clients {
 		if c.Requests == 0 {
@@ -101,7 +101,7 @@ func (s *Scenario) batch() bool {
 	return true
 }
 
-// clients is the number of clients that get done.
+// clients is the number of clients that finish.
 func (s *Scenario) clients() (n int) {
 	for _, c := range s.Clients {
 		n += c.Count

@@ -24,8 +24,8 @@ func rendered(t testing.TB) sim.Chart {
 	}
 }
 
-// compared runs policies of a shipped scenario, all with the least fixed fleet
-// where none is named.
+// compared runs policies of a shipped scenario; without names, all of them and the
+// least fixed fleet.
 func compared(t testing.TB, name string, seeds int, policies ...string) *sim.Report {
 	t.Helper()
 	s, err := sim.Load(name)
@@ -40,7 +40,7 @@ func compared(t testing.TB, name string, seeds int, policies ...string) *sim.Rep
 	return r
 }
 
-// result is what came of one policy.
+// result returns the result of one policy.
 func result(t testing.TB, r *sim.Report, policy string) *sim.Result {
 	t.Helper()
 	for i := range r.Policies {
@@ -52,7 +52,7 @@ func result(t testing.TB, r *sim.Report, policy string) *sim.Result {
 	return nil
 }
 
-// mean is a number's mean over a policy's runs.
+// mean is the mean of a number over a policy's runs.
 func mean(t testing.TB, r *sim.Report, policy string, of func(*sim.Outcome) float64) float64 {
 	t.Helper()
 	return result(t, r, policy).Over(of).Mean

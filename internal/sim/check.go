@@ -20,7 +20,7 @@ func (f *invalid) add(key, text string) {
 	f.errs = append(f.errs, fmt.Errorf("%s: %s: %s", f.file, key, text))
 }
 
-// unless refuses a key's value where it is not as it must be.
+// unless reports a key whose value is invalid.
 func (f *invalid) unless(ok bool, key, must string, got any) {
 	if !ok {
 		f.add(key, fmt.Sprintf("must be %s, got %v", must, got))
@@ -32,7 +32,7 @@ func (f *invalid) oneOf(key, got string, allowed ...string) {
 	f.unless(slices.Contains(allowed, got), key, strings.Join(allowed[:last], ", ")+" or "+allowed[last], fmt.Sprintf("%q", got))
 }
 
-// complete fills in what follows from other keys, and checks the whole.
+// complete fills in defaults that depend on other keys, and validates the scenario.
 func (s *Scenario) complete(file string) error {
 	f := &invalid{file: file}
 	if s.Settle == 0 {
@@ -68,10 +68,10 @@ func (s *Scenario) complete(file string) error {
 	return errors.Join(f.errs...)
 }
 
-// maxDuration bounds a run.
+// maxDuration limits the simulated time of a run.
 const maxDuration = 31 * 24 * time.Hour
 
-// maxReplicas bounds what a scenario may ask the machine for.
+// maxReplicas limits the memory that a scenario can take.
 const maxReplicas = 10_000
 
 func (s *Scenario) model(f *invalid, key string, i int) {
@@ -104,7 +104,7 @@ func (f *invalid) distribution(key string, d fleet.Distribution) {
 	f.oneOf(key, string(d), string(fleet.Constant), string(fleet.Exponential), string(fleet.Lognormal))
 }
 
-// index is the place of a model, -1 where there is none of that name.
+// index is the index of a model, or -1 if there is none of that name.
 func (s *Scenario) index(model string) int {
 	return slices.IndexFunc(s.Models, func(m Model) bool { return m.Name == model })
 }

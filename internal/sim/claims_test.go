@@ -7,7 +7,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim"
 )
 
-// between says whether a number is in a range.
+// between reports whether a number is in a range.
 func between(t *testing.T, what string, got, least, most float64) {
 	t.Helper()
 	if !(least <= got && got <= most) {
@@ -15,16 +15,16 @@ func between(t *testing.T, what string, got, least, most float64) {
 	}
 }
 
-// change is how much of a number's mean the policy saves (below 0) or costs beside another.
+// change is the relative change of a number's mean from one policy to another: below 0 is a saving.
 func change(t *testing.T, r *sim.Report, policy, beside string, of func(*sim.Outcome) float64) float64 {
 	t.Helper()
 	return mean(t, r, policy, of)/mean(t, r, beside, of) - 1
 }
 
-// The measured runs: equal or fewer GPU-minutes, 7 to 8 % less wall time, 17 to
-// 21 % less p90, steady at 3 replicas of their own choice and at 5 of 5. What a
-// job computes and how many requests a replica executes at once were not
-// reported; the scenarios say what is assumed.
+// Measured: equal or fewer GPU-minutes, 7 to 8 % less wall time, 17 to 21 % lower
+// p90, a steady 3 replicas with room for more, and a steady 5 at a maximum of 5.
+// Think times and the concurrency of a replica were not reported; the scenarios
+// say what they assume.
 func TestBatchJobs(t *testing.T) {
 	for name, steady := range map[string]float64{"seed-15-clients": 3, "seed-30-clients": 5} {
 		r := compared(t, name, 3, "queue-latency", "written-form", "built-in")
@@ -38,8 +38,8 @@ func TestBatchJobs(t *testing.T) {
 	}
 }
 
-// The metric before takes a replica from a run that needs it, and the rest of
-// the run has about a quarter less throughput for it.
+// Queue latency removes a replica that the run still needs, which costs about a
+// quarter of the throughput for the rest of the run.
 func TestQueueLatencyShrinks(t *testing.T) {
 	for _, o := range result(t, compared(t, "seed-30-clients", 3, "queue-latency"), "queue-latency").Runs {
 		down := -1
@@ -57,8 +57,8 @@ func TestQueueLatencyShrinks(t *testing.T) {
 	}
 }
 
-// throughput is the mean number of requests executed at once, between two times
-// by the course, from the time when the fleet is full on.
+// throughput is the mean number of requests that execute at once between two times,
+// not counting the time before the fleet reaches its maximum.
 func throughput(o *sim.Outcome, from, to float64) float64 {
 	sum, n := 0.0, 0
 	full := 0
@@ -74,7 +74,7 @@ func throughput(o *sim.Outcome, from, to float64) float64 {
 	return sum / math.Max(1, float64(n))
 }
 
-// With the metric type Value, pods that have no node are held; with AverageValue they are let go.
+// With the metric type Value the fleet keeps pods that cannot be scheduled; with AverageValue it gives them up.
 func TestUnschedulableByValue(t *testing.T) {
 	r := compared(t, "unschedulable", 2, "value-target", "built-in")
 	between(t, "most replicas at rest with Value", mean(t, r, "value-target", steadyMax), 8, 8)

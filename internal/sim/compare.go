@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// A Chart turns values into the settings that the chart renders from them.
+// A Chart renders values and reads the settings of the fleet from the manifests.
 type Chart func(values map[string]any) (Settings, error)
 
-// Options are what a comparison depends on beside its scenario.
+// Options of a comparison.
 type Options struct {
 	Chart    Chart
-	Policies []string                          // those to run, without the least fixed fleet; none means all, with it
-	Progress func(done, of int, share float64) // called now and then, by one goroutine at a time; nil for none
+	Policies []string                          // policies to run; empty means all and the least fixed fleet
+	Progress func(done, of int, share float64) // called regularly, by one goroutine at a time; may be nil
 }
 
-// A Report is what came of a scenario.
+// A Report has the results of a scenario.
 type Report struct {
 	Scenario    string   `json:"scenario"`
 	About       string   `json:"about"`
 	Seconds     float64  `json:"seconds"` // simulated in each run
 	Settle      float64  `json:"settleSeconds"`
 	Wanted      string   `json:"wanted"`
-	Searched    bool     `json:"-"`                         // for the least fixed fleet
-	Least       int      `json:"leastFixedFleet,omitempty"` // replicas; 0 where none was found
+	Searched    bool     `json:"-"`                         // the least fixed fleet was searched for
+	Least       int      `json:"leastFixedFleet,omitempty"` // replicas; 0 if none was found
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Policies    []Result `json:"policies"`
 }
 
-// A Result is what came of one policy, a run for each seed.
+// A Result has the runs of one policy, one for each seed.
 type Result struct {
 	Name  string     `json:"name"`
 	Fixed int        `json:"fixed,omitempty"`
 	Runs  []*Outcome `json:"runs"`
 }
 
-// leastFleet is the policy of the least fixed fleet within what is wanted.
+// leastFleet names the smallest fixed fleet that meets the goal.
 const leastFleet = "least fixed fleet"
 
 // job is one run of one policy.
@@ -49,9 +49,9 @@ type job struct {
 	fixed    int
 }
 
-// Compare runs every policy of a scenario with every seed, and looks for the
-// least fixed fleet that keeps what is wanted. Where the context ends before,
-// the report holds what is known by then.
+// Compare runs every policy of a scenario with every seed, and searches for the
+// smallest fixed fleet that meets the goal. If the context is canceled, the report
+// has the results so far.
 func Compare(ctx context.Context, s *Scenario, o Options) (*Report, error) {
 	policies, err := s.chosen(o.Policies)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Scenario) jobs(policies []Policy, chart Chart) ([]job, error) {
 	return jobs, nil
 }
 
-// compact takes out the runs that were never started.
+// compact removes runs that were never started.
 func (r *Report) compact() {
 	var all []Result
 	for _, p := range r.Policies {
@@ -133,7 +133,7 @@ type workers struct {
 
 	lock   sync.Mutex
 	done   int
-	shares map[int]float64 // of the jobs that run
+	shares map[int]float64 // of each running job that is done
 	err    error
 }
 
@@ -196,15 +196,15 @@ func (w *workers) tell(i int, share float64) {
 	w.progress(w.done, w.of, sum/float64(w.of))
 }
 
-// hopeless is the number of requests in flight, beyond those of clients that
-// wait, at which a fleet is too small whatever comes.
+// hopeless is the number of requests in flight, beyond one for each client, at
+// which a fleet is certainly too small.
 const hopeless = 20_000
 
 // mostFixed is the largest fixed fleet that is tried.
 const mostFixed = 1024
 
-// least is the smallest fixed fleet that keeps what is wanted with the first
-// seed; 0 where there is none.
+// least is the smallest fixed fleet that meets the goal with the first seed, or 0
+// if there is none.
 func (w *workers) least(settings Settings) (int, error) {
 	tooFew, enough := 0, 1
 	for {
@@ -249,7 +249,7 @@ func (w *workers) keeps(settings Settings, replicas int) (bool, error) {
 
 func (g Goal) kept(o *Outcome) bool {
 	if o.SteadyInFlight == 0 && o.SteadyInflation == 0 {
-		return true // nothing came
+		return true // there were no requests
 	}
 	if g.P90 > 0 {
 		return o.SteadyP90 <= g.P90.Seconds()

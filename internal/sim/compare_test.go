@@ -14,7 +14,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim"
 )
 
-// One seed gives one outcome, however many runs are made at the same time.
+// A seed determines the outcome, however many runs execute at the same time.
 func TestSeedsDecideEverything(t *testing.T) {
 	var first []byte
 	var report *sim.Report
@@ -37,7 +37,7 @@ func TestSeedsDecideEverything(t *testing.T) {
 	}
 }
 
-// A comparison that is broken off gives what is known by then, and says so.
+// An interrupted comparison returns the results so far, and says that it was interrupted.
 func TestInterruptedComparison(t *testing.T) {
 	s, err := sim.Load("day")
 	if err != nil {
@@ -73,7 +73,7 @@ func TestInterruptedComparison(t *testing.T) {
 	}
 }
 
-// The page needs nothing else, and what a user writes stays text in it.
+// The page loads nothing, and escapes what a user writes.
 func TestPageIsSelfContained(t *testing.T) {
 	r := compared(t, "lab-waiting-16", 2)
 	r.About = `<script>alert(1)</script> & more`

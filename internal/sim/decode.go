@@ -12,8 +12,8 @@ import (
 )
 
 // A decoder fills structs from YAML and collects every error, each with the file
-// and the key. A struct's keys are the names of its fields, with a small first
-// letter, and no others.
+// and the key. The keys of a struct are the names of its fields, with a lower-case
+// first letter; any other key is an error.
 type decoder struct {
 	file string
 	errs []error

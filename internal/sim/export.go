@@ -11,7 +11,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim/scrape"
 )
 
-// An exported is a metric, and how it is read off the counters of a pod.
+// An exported is a metric, and how it is read from the counters of a pod.
 type exported[T any] struct {
 	name string
 	read func(c *T, now time.Duration) float64
@@ -29,15 +29,15 @@ var ofEnvoy = []exported[fleet.EnvoyCounters]{
 	{"envoy_cluster_membership_healthy", func(c *fleet.EnvoyCounters, _ time.Duration) float64 { return float64(c.Healthy) }},
 }
 
-// ofAnswers are the metrics of the answers of an Envoy's replicas.
+// ofAnswers are the metrics of the responses that an Envoy gets from replicas.
 var ofAnswers = []exported[fleet.EnvoyCounters]{
 	{"envoy_cluster_upstream_rq_xx", func(c *fleet.EnvoyCounters, _ time.Duration) float64 {
 		return seen(float64(c.Answered), c.Answered)
 	}},
 }
 
-// seen is a value that Envoy does not export before there was anything to
-// count; NaN stands for no sample.
+// seen is a value that Envoy exports only once it has counted something. NaN means
+// no sample.
 func seen(v float64, counted int64) float64 {
 	if counted == 0 {
 		return math.NaN()

@@ -9,8 +9,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// Every series that a query of ours reads is exported, with the labels that it
-// selects by, and every query has an answer.
+// Every series that the queries read is exported, with the labels that they select
+// by, and every query has an answer.
 func TestQueriesFindWhatIsExported(t *testing.T) {
 	world := fleet.New(&fleet.Config{
 		Models:   []fleet.Model{{Service: fleet.Times{Mean: 50 * time.Millisecond, Distribution: fleet.Constant}, Instances: 1}},
@@ -41,7 +41,7 @@ func TestQueriesFindWhatIsExported(t *testing.T) {
 		}
 		for metric := range reading.Name {
 			if metric == "envoy_cluster_upstream_rq_time" {
-				continue // a native histogram, where Prometheus is told to convert the classic one
+				continue // a native histogram, if Prometheus converts the classic one
 			}
 			if got := values(t, store, "count("+metric+")"); len(got) != 1 || got[0] < 1 {
 				t.Errorf("%s reads %s, which is not exported", named.Name, metric)

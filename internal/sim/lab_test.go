@@ -6,9 +6,9 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim"
 )
 
-// The simulator is within 15 % of what runs on a real cluster, with KEDA,
-// Prometheus, Envoy and Triton, took and completed. Replica-minutes are those
-// asked for, as they were read there.
+// The simulator is within 15 % of the replica-minutes and completed requests of
+// runs on a real cluster with KEDA, Prometheus, Envoy and Triton. Replica-minutes
+// count the replicas asked for, as they did there.
 func TestLabRuns(t *testing.T) {
 	for _, tc := range []struct {
 		scenario, policy          string

@@ -7,8 +7,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim"
 )
 
-// Each mechanism that makes a fleet too large or too small shows in its
-// scenario, and the remedy in the policy beside it.
+// Each mechanism that makes a fleet too large or too small appears in its
+// scenario, and disappears with the policy that remedies it.
 func TestMechanisms(t *testing.T) {
 	for _, tc := range []struct {
 		scenario, policy, what string

@@ -8,18 +8,18 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
 )
 
-// An Outcome is what came of one run. Times are in seconds.
+// An Outcome is the result of one run. Times are in seconds.
 type Outcome struct {
 	Seed           uint64  `json:"seed"`
 	Until          float64 `json:"until"`          // when the run ended
 	Interrupted    bool    `json:"interrupted"`    // before its end
-	ReplicaMinutes float64 `json:"replicaMinutes"` // pods that hold a GPU, those that start and those that go too
-	AskedMinutes   float64 `json:"askedMinutes"`   // replicas that were asked for, summed over time
-	Replicas       float64 `json:"replicas"`       // mean number of them
+	ReplicaMinutes float64 `json:"replicaMinutes"` // of all pods that hold a GPU, including those that start or drain
+	AskedMinutes   float64 `json:"askedMinutes"`   // of the replicas that the Deployment asks for
+	Replicas       float64 `json:"replicas"`       // mean number of pods that hold a GPU
 	Completed      int64   `json:"completed"`
 	Refused        int64   `json:"refused"` // found no replica
-	Failed         int64   `json:"failed"`  // given up, or on a pod that was killed
-	Wall           float64 `json:"wall"`    // until the last client of a batch was done; 0 without a batch
+	Failed         int64   `json:"failed"`  // timed out, or on a pod that was killed
+	Wall           float64 `json:"wall"`    // until the last client of a batch finished; 0 without a batch
 	Mean           float64 `json:"mean"`
 	P50            float64 `json:"p50"`
 	P90            float64 `json:"p90"`
@@ -27,21 +27,21 @@ type Outcome struct {
 	Changes        int     `json:"changes"` // of the number of replicas
 
 	// Once the fleet should have settled:
-	SteadyInflation float64 `json:"steadyInflation"` // mean time of an answer over the time that it was executed
+	SteadyInflation float64 `json:"steadyInflation"` // mean response time over mean service time
 	SteadyP90       float64 `json:"steadyP90"`
 	SteadyReplicas  float64 `json:"steadyReplicas"` // mean number of pods that hold a GPU
 	SteadyMin       int     `json:"steadyMin"`      // fewest replicas asked for
 	SteadyMax       int     `json:"steadyMax"`      // and most
-	SteadyChanges   float64 `json:"steadyChanges"`  // an hour
+	SteadyChanges   float64 `json:"steadyChanges"`  // per hour
 	SteadyInFlight  float64 `json:"steadyInFlight"` // mean number of requests
 	SteadyNoise     float64 `json:"steadyNoise"`    // deviation of the metric over its mean
-	SteadyBusy      float64 `json:"steadyBusy"`     // mean number of requests that are executed
+	SteadyBusy      float64 `json:"steadyBusy"`     // mean number of requests that are executing
 
 	Most      int     `json:"most"`      // replicas asked for, at any time
 	Rest      int     `json:"rest"`      // median number of replicas asked for, once settled
 	Overshoot int     `json:"overshoot"` // Most − Rest, or 0
-	Answer    float64 `json:"answer"`    // time after which the size stays near Rest; below 0 where it never does
-	Unread    int     `json:"unread"`    // looks at the metric without an answer
+	Answer    float64 `json:"answer"`    // time after which the size stays near Rest; negative if it never does
+	Unread    int     `json:"unread"`    // readings of the metric without an answer
 
 	Course []Point  `json:"-"`
 	Sizes  []Change `json:"sizes"`
@@ -56,7 +56,7 @@ func (o *Outcome) note(answers []hpa.Answer) {
 	}
 }
 
-// finish counts what the run was.
+// finish computes the outcome of the run.
 func (r *run) finish() *Outcome {
 	o := r.outcome
 	now := r.world.Now()
@@ -94,7 +94,7 @@ func (r *run) finish() *Outcome {
 	return o
 }
 
-// sizes reads what the changes of the number of replicas say.
+// sizes computes what follows from the changes of the number of replicas.
 func (o *Outcome) sizes(first int, settle, end time.Duration) {
 	all := append([]Change{{0, first}}, o.Sizes...)
 	at := map[int]time.Duration{} // time at each size, once settled
@@ -138,8 +138,8 @@ func median(sizes []int, at map[int]time.Duration, total time.Duration) int {
 	return sizes[len(sizes)-1]
 }
 
-// answer is when the size came near rest to stay: within 10 % of it, or one
-// replica. It never does where it is away after the fleet should have settled.
+// answer is when the size came within 10 % of rest, or one replica, to stay. It is
+// negative if the size is still away after the fleet should have settled.
 func answer(all []Change, rest int, settle, end time.Duration) float64 {
 	near := func(size int) bool { return 10*abs(size-rest) <= max(10, rest) }
 	came := time.Duration(0)

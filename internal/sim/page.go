@@ -13,8 +13,7 @@ var pageFile embed.FS
 
 var pageTemplate = template.Must(template.ParseFS(pageFile, "page.html"))
 
-// Page writes the report as one HTML page that needs nothing else: no script,
-// no font, no file.
+// Page writes the report as one self-contained HTML page.
 func (r *Report) Page(out io.Writer) error {
 	data := struct {
 		*Report
@@ -43,7 +42,7 @@ func (r *Report) Page(out io.Writer) error {
 	return pageTemplate.Execute(out, data)
 }
 
-// cell is a mean, and the range of the runs where they differ.
+// cell is a mean, and the range of the runs if they differ.
 type cell struct{ Mean, Range string }
 
 func (r *Result) cells(all []column) []cell {

@@ -10,7 +10,7 @@ import (
 
 var svgElement = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
-// The pictures of docs/simulating.md are those of the page of a scenario.
+// The pictures of docs/simulating.md are plots of a scenario's page.
 func TestPicturesOfTheDocs(t *testing.T) {
 	r := compared(t, "thinking-400", 1, "built-in", "measured")
 	var page bytes.Buffer

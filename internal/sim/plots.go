@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// colors tell lines apart, also for people who see few colors.
+// colors can be told apart by people who are color-blind.
 var colors = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff},
 	{0xd5, 0x5e, 0x00, 0xff},
@@ -36,7 +36,7 @@ type course struct {
 	Plot  template.HTML
 }
 
-// trade draws cost against the time of an answer, a point for each run.
+// trade plots response time against cost, a point for each run.
 func (r *Report) trade() (template.HTML, error) {
 	p := newPlot("replica-minutes", "p90, seconds")
 	p.Legend.Top = true
@@ -143,7 +143,7 @@ func newPlot(x, y string) *plot.Plot {
 	return p
 }
 
-// ticks are those that have a label, which is a plain number.
+// ticks are labeled with plain numbers; minor ticks are left out.
 func ticks(least, most float64) []plot.Tick {
 	var all []plot.Tick
 	for _, t := range (plot.DefaultTicks{}).Ticks(least, most) {
@@ -165,7 +165,7 @@ func inline(label string, height vg.Length, plots ...*plot.Plot) (template.HTML,
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return "", err
 	}
-	// An XML declaration has no place inside a page.
+	// HTML has no XML declaration.
 	svg := out.Bytes()[bytes.Index(out.Bytes(), []byte("<svg")):]
 	named := fmt.Sprintf(`<svg role="img" aria-label="%s"`, template.HTMLEscapeString(label))
 	return template.HTML(named + string(svg[len("<svg"):])), nil

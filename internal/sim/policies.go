@@ -13,7 +13,7 @@ import (
 type known struct {
 	Name, About string
 	values      func() (map[string]any, error)
-	named       bool // compared only where a scenario names it
+	named       bool // compared only if a scenario names it
 }
 
 var knownPolicies = []known{
@@ -57,9 +57,9 @@ func queueLatency() (map[string]any, error) {
 	}, err
 }
 
-// concurrencyTarget takes the mean of a minute, Knative's stable window. Its
-// target is what the built-in threshold means for a replica that executes one
-// request at a time.
+// concurrencyTarget is the mean of a minute, Knative's stable window. Its target is
+// equivalent to the built-in threshold for a replica that executes one request at
+// a time.
 func concurrencyTarget() (map[string]any, error) {
 	gauge := "sum(avg_over_time(envoy_cluster_upstream_rq_active{" + promql.ForRelease(Release, Namespace).Envoy.String() + "}[1m]))"
 	return map[string]any{"serverLoadMetric": gauge, "serverLoadThreshold": promql.DefaultScaling}, nil
@@ -75,8 +75,8 @@ func valueTarget() (map[string]any, error) {
 	}, err
 }
 
-// KnownPolicies are the policies that a scenario may name without values: each
-// name, and what it is.
+// KnownPolicies are the policies that a scenario may name without values: name and
+// description.
 func KnownPolicies() [][2]string {
 	var all [][2]string
 	for _, k := range knownPolicies {
@@ -93,7 +93,7 @@ func knownPolicy(name string) (known, bool) {
 	return knownPolicies[i], true
 }
 
-// policies are the scenario's, or all that are known.
+// policies are the scenario's, or all known policies.
 func (s *Scenario) policies() []Policy {
 	if len(s.Policies) > 0 {
 		return s.Policies
@@ -107,8 +107,8 @@ func (s *Scenario) policies() []Policy {
 	return all
 }
 
-// chosen are the policies of some names: the scenario's, or such that need no
-// more than their name. No names mean all of the scenario's.
+// chosen returns the policies of the given names, of the scenario or known ones.
+// Without names it returns all of the scenario's.
 func (s *Scenario) chosen(names []string) ([]Policy, error) {
 	if len(names) == 0 {
 		return s.policies(), nil
@@ -129,8 +129,8 @@ func (s *Scenario) chosen(names []string) ([]Policy, error) {
 	return all, errors.Join(errs...)
 }
 
-// values are all that the chart gets for a policy: what the policy sets, over
-// what the scenario sets, over what a simulation needs.
+// values are the chart's values for a policy: those of the policy over those of
+// the scenario over those that a simulation needs.
 func (s *Scenario) values(p Policy) (map[string]any, error) {
 	vals := map[string]any{
 		"keda":       map[string]any{"enabled": true},
@@ -148,7 +148,7 @@ func (s *Scenario) values(p Policy) (map[string]any, error) {
 	return vals, nil
 }
 
-// lay lays values over others, as Helm does: objects are merged, all else is
+// lay merges values over others as Helm does: objects are merged, anything else is
 // replaced.
 func lay(under, over map[string]any) {
 	for key, value := range over {

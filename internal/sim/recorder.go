@@ -8,19 +8,19 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
 )
 
-// points is how many points of a course are kept.
+// points is the number of points of a course.
 const points = 600
 
-// A Point is the state of a run at one time, or the mean since the point before.
+// A Point is the state of a run at one time, or the mean since the previous point.
 type Point struct {
 	At        time.Duration
-	Wanted    int     // replicas that are asked for
+	Wanted    int     // replicas that the Deployment asks for
 	Ready     int     // replicas that are ready
-	Pods      int     // pods that hold a GPU, those that start and those that go too
+	Pods      int     // pods that hold a GPU, including those that start or drain
 	InFlight  float64 // requests, mean
 	Executing float64 // requests, mean
-	Reading   float64 // what the metric read last
-	Took      float64 // mean time of the answers, seconds
+	Reading   float64 // latest value of the metric
+	Took      float64 // mean response time, seconds
 }
 
 // A Change is a new number of replicas.
@@ -34,7 +34,7 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "[%g,%d]", c.At.Seconds(), c.To), nil
 }
 
-// recorder keeps the course of a run.
+// recorder records the course of a run.
 type recorder struct {
 	every, next time.Duration
 	start       time.Duration   // of the load
@@ -56,7 +56,7 @@ func newRecorder(start, duration, settle time.Duration) recorder {
 	return recorder{every: every, start: start, next: start + every, settle: start + settle}
 }
 
-// begin notes what is not counted, as of now.
+// begin starts to count.
 func (c *recorder) begin(w *fleet.World) {
 	c.started = w.Integrals()
 	c.last = c.started
@@ -86,7 +86,7 @@ func (c *recorder) record(w *fleet.World) {
 	c.next += c.every
 }
 
-// read notes what the HPA was told.
+// read records a value that the HPA read.
 func (c *recorder) read(now time.Duration, v float64) {
 	c.reading = v
 	if now >= c.settle {

@@ -16,15 +16,15 @@ const prometheusRestarts = "prometheus-restarts"
 
 var incidents = []string{fleet.EnvoyRestarts, fleet.TritonStalls, prometheusRestarts}
 
-// A run is one policy that sizes one fleet.
+// A run is one fleet, scaled by one policy.
 type run struct {
 	config   *fleet.Config
 	models   []Model
 	settings *Settings
 	world    *fleet.World
-	start    time.Duration // of the load; what comes before is not counted
+	start    time.Duration // of the load; the time before is not counted
 	end      time.Duration
-	batch    int     // clients that get done; 0 where they do not
+	batch    int     // clients that finish; 0 if some never do
 	backlog  float64 // requests in flight that end the run; 0 for none
 
 	engine  *scrape.Engine
@@ -35,15 +35,15 @@ type run struct {
 	phase   *rand.Rand
 
 	scaler   *hpa.Scaler
-	sync     time.Duration   // next look of the HPA
-	poll     time.Duration   // next look of KEDA
-	restarts []time.Duration // of Prometheus, that are to come
+	sync     time.Duration   // next sync of the HPA
+	poll     time.Duration   // next poll of KEDA
+	restarts []time.Duration // future restarts of Prometheus
 	outcome  *Outcome
 	recorder recorder
 }
 
-// fixed runs a fleet of a fixed size, all of it ready at the start. It ends early
-// with that many requests in flight, if not 0.
+// fixed runs a fleet of a fixed size that is ready at the start. If backlog is not
+// 0, the run ends early at that many requests in flight.
 func (s *Scenario) fixed(
 	ctx context.Context, settings Settings, replicas int, seed uint64, backlog int, progress func(float64),
 ) (*Outcome, error) {
@@ -93,8 +93,8 @@ func (s *Scenario) newRun(c *fleet.Config, settings *Settings, seed uint64) *run
 	return r
 }
 
-// watch gives a target its phase in the scrape interval, which Prometheus takes
-// from a hash of its labels.
+// watch gives a target its phase in the scrape interval, which in Prometheus is a
+// hash of its labels.
 func (r *run) watch(t *target) {
 	interval := r.settings.Scrape
 	now := r.world.Now()
@@ -106,8 +106,8 @@ func (r *run) watch(t *target) {
 	r.targets = append(r.targets, t)
 }
 
-// until runs the whole, or until the context is done: what is known by then is
-// the result.
+// until runs to the end, or until the context is canceled; the result then covers
+// the time so far.
 func (r *run) until(ctx context.Context, progress func(float64)) error {
 	r.sync, r.poll = never, never
 	if r.scaler != nil {
@@ -144,7 +144,7 @@ func (r *run) until(ctx context.Context, progress func(float64)) error {
 	return nil
 }
 
-// look lets the HPA or KEDA look at the metrics, if it is time.
+// look runs the HPA's sync or KEDA's poll when it is due.
 func (r *run) look(ctx context.Context, now time.Duration) error {
 	if now == r.sync {
 		r.sync += hpa.SyncPeriod
@@ -162,7 +162,7 @@ func (r *run) look(ctx context.Context, now time.Duration) error {
 // never is after every run.
 const never = time.Duration(1<<63 - 1)
 
-// done says whether every client of a batch is done.
+// done reports whether every client of a batch has finished.
 func (r *run) done() bool {
 	if r.batch == 0 {
 		return false
@@ -174,7 +174,7 @@ func (r *run) done() bool {
 	return done == r.batch
 }
 
-// next is the target that is scraped next, nil where nothing is scraped.
+// next is the target that is scraped next, or nil.
 func (r *run) next() *target {
 	if r.scaler == nil {
 		return nil
@@ -191,7 +191,7 @@ func (r *run) next() *target {
 	return first
 }
 
-// scrape reads a target, or drops it where its pod is gone.
+// scrape scrapes a target, or drops it if its pod is gone.
 func (r *run) scrape(t *target) {
 	now := r.world.Now()
 	t.next += r.settings.Scrape
@@ -211,7 +211,7 @@ func (r *run) scrape(t *target) {
 	}
 }
 
-// answers asks Prometheus for each trigger.
+// answers queries Prometheus for each trigger.
 func (r *run) answers(ctx context.Context) ([]hpa.Answer, error) {
 	now := r.world.Now()
 	for len(r.restarts) > 0 && r.restarts[0] <= now {

@@ -16,21 +16,21 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
 )
 
-// A Scenario is a load, a fleet, and the policies that are to size it. Its keys
-// in a file are those of docs/simulating.md.
+// A Scenario is a load, a fleet, and the policies to compare. docs/simulating.md
+// documents the keys of its file.
 type Scenario struct {
 	Name string `yaml:"-"` // of the file, without its ending
 
 	About    string         // what the scenario shows
-	Duration time.Duration  // simulated time; a run ends before if all clients are done
+	Duration time.Duration  // simulated time; a run ends earlier if all clients finish
 	WarmUp   time.Duration  // before the load, while Prometheus scrapes an idle fleet; not counted
 	Settle   time.Duration  // when the fleet should have settled; a quarter of the duration unless set
 	Seeds    int            // runs of each policy, each with other random numbers
-	Wanted   Goal           // what the least fixed fleet has to keep
+	Wanted   Goal           // what the least fixed fleet must meet
 	Values   map[string]any // of the chart, over its defaults
 	Replicas int            // ready at the start
 	Envoys   int            // Envoy pods
-	Startup  time.Duration  // of a pod, from its GPU to its readiness
+	Startup  time.Duration  // of a pod, from scheduling to readiness
 	// Schedulable is how many pods the cluster has room for; 0 means any number.
 	Schedulable int
 	Models      []Model
@@ -39,9 +39,9 @@ type Scenario struct {
 	Policies    []Policy
 }
 
-// A Goal is a time within which answers have to come, once the fleet has settled.
+// A Goal is a limit of response times once the fleet has settled.
 type Goal struct {
-	Inflation float64       // mean time of an answer over the time that it is executed
+	Inflation float64       // mean response time over mean service time
 	P90       time.Duration // in place of Inflation
 }
 
@@ -52,35 +52,35 @@ type Model struct {
 	Distribution fleet.Distribution
 	Variation    float64       // of lognormal times: deviation over mean
 	Instances    int           // batches that a replica executes at once
-	MaxBatch     int           // most requests in a batch
+	MaxBatch     int           // maximum requests in a batch
 	MaxDelay     time.Duration // how long a request waits for its batch to fill
-	Further      time.Duration // what each further request adds to the time of a batch
-	Slowdown     float64       // what each other busy instance on the GPU adds to the time, as a share of it
+	Further      time.Duration // added to the time of a batch by each further request
+	Slowdown     float64       // relative increase of the time for each other busy instance on the GPU
 	Steps        []string      // of an ensemble: the models that it calls, in order
-	Decoupled    bool          // durations end when the back end takes the request over
+	Decoupled    bool          // durations end when the backend accepts the request
 }
 
-// Clients are a group of clients that are alike.
+// Clients is a group of identical clients.
 type Clients struct {
 	Name        string
 	Count       int
 	Think       time.Duration // mean, between an answer and the next call
 	ThinkTimes  fleet.Distribution
-	Requests    int           // of each client, after which it is done; 0 means without end
+	Requests    int           // of each client, after which it finishes; 0 means unlimited
 	Join        time.Duration // when they join
 	JoinOver    time.Duration // the time over which they join
 	Leave       time.Duration // when they leave; 0 means never
-	Stay        time.Duration // mean, after which a client goes away for a while
-	Away        time.Duration // mean
-	Rate        float64       // of arrivals that wait for nobody, a second
+	Stay        time.Duration // mean time that a client stays connected
+	Away        time.Duration // mean time that it is away before it returns
+	Rate        float64       // of independent arrivals, per second
 	Burst       int           // requests that arrive at once
 	Every       time.Duration // between arrivals, in place of a rate
 	Trace       string        // file of recorded arrivals, in place of a rate
-	Models      []Share       // that they call; all alike unless set
+	Models      []Share       // models that they call; by default all, equally often
 	Connections int           // that the group shares; 0 means one for each client
-	Idle        int           // connections more, that never call
-	Timeout     time.Duration // how long a client waits for an answer; 0 means for ever
-	Retry       time.Duration // between a call that failed and the next
+	Idle        int           // further connections, without calls
+	Timeout     time.Duration // of a call; 0 means none
+	Retry       time.Duration // between a failed call and the next
 
 	arrivals []fleet.Arrival // of Trace
 }
@@ -98,7 +98,7 @@ type Incident struct {
 	For  time.Duration
 }
 
-// A Policy is a way to size the fleet: values of the chart, or a fixed number.
+// A Policy sizes the fleet by values of the chart, or to a fixed number of replicas.
 type Policy struct {
 	Name     string
 	Values   map[string]any
@@ -147,8 +147,8 @@ func Load(name string) (*Scenario, error) {
 	return read(strings.TrimSuffix(name, ending)+ending, text, folder)
 }
 
-// read reads a scenario from the text of a file. The error joins every fault,
-// each with file and key.
+// read reads a scenario from the text of a file. The error lists every invalid
+// value by file and key.
 func read(file string, text []byte, folder fs.FS) (*Scenario, error) {
 	s := &Scenario{
 		Name:     strings.TrimSuffix(filepath.Base(file), ending),

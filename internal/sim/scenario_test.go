@@ -24,7 +24,7 @@ func TestShippedScenariosAreRead(t *testing.T) {
 	}
 }
 
-// A scenario that contradicts itself is refused whole, with every error by its key.
+// An inconsistent scenario is refused, and every error is listed by its key.
 func TestContradictionsAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.yaml")
 	text := `

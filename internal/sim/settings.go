@@ -11,21 +11,20 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/hpa"
 )
 
-// Release and Namespace are those of the chart that is simulated; its queries
-// select by them.
+// Release and Namespace of the simulated chart, which its queries select by.
 const (
 	Release   = "sim"
 	Namespace = "sim"
 )
 
-// Settings are what a rendered chart says about the size of its fleet.
+// Settings are what the simulation reads from a rendered chart.
 type Settings struct {
 	Scaler  hpa.Spec
 	Queries []string      // of the triggers
 	Scrape  time.Duration // between two scrapes of a target
 	Flush   time.Duration // between two flushes of Envoy's histograms
-	Sleep   time.Duration // how long a pod that is deleted goes on serving at least
-	Grace   time.Duration // and at most
+	Sleep   time.Duration // minimum time that a deleted pod continues to serve
+	Grace   time.Duration // maximum
 }
 
 // Templates that [ReadSettings] reads, by their paths in the chart.
@@ -36,8 +35,8 @@ const (
 	tritonFile       = "triton/deployment.yaml"
 )
 
-// ReadSettings reads the manifests of a chart, by template. KEDA, Envoy and the
-// embedded Prometheus have to be in it.
+// ReadSettings reads the manifests of a chart, by template. They must include KEDA,
+// Envoy and the embedded Prometheus.
 func ReadSettings(manifests map[string]string) (Settings, error) {
 	var s Settings
 	var errs []error
@@ -81,7 +80,7 @@ func (s *Settings) scaledObject(text []byte) (err error) {
 	return nil
 }
 
-// within reads a duration from a YAML file in a ConfigMap, by the keys that lead to it.
+// within reads a duration from a YAML file in a ConfigMap, by its path.
 func within(manifest []byte, file string, keys ...string) (time.Duration, error) {
 	var object struct {
 		Data map[string]string `json:"data"`
@@ -107,7 +106,7 @@ func within(manifest []byte, file string, keys ...string) (time.Duration, error)
 	return time.ParseDuration(text)
 }
 
-// drain reads how a pod ends.
+// drain reads how long a deleted pod runs.
 func (s *Settings) drain(text []byte) error {
 	var d apps.Deployment
 	if err := yaml.Unmarshal(text, &d); err != nil {

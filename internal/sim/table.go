@@ -58,7 +58,7 @@ func columns(batch bool) []column {
 		column{"answer after", func(o *Outcome) float64 { return o.Answer }, secondsOrNever})
 }
 
-// Batch says whether the runs have the wall time of a batch.
+// Batch reports whether the runs have the wall time of a batch.
 func (r *Report) Batch() bool {
 	for _, p := range r.Policies {
 		for _, o := range p.Runs {
@@ -122,7 +122,7 @@ func decimals(n int) func(float64) string {
 
 func percent(v float64) string { return fmt.Sprintf("%.0f %%", v) }
 
-// seconds writes three digits of a time.
+// seconds formats a time with three significant digits.
 func seconds(v float64) string {
 	switch {
 	case v == 0:

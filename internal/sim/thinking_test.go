@@ -15,9 +15,9 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/golden"
 )
 
-// TestClientsThatThink holds the law for clients that think against the least fixed fleet whose mean time is within
-// the threshold: at most 1.15 times its replica-minutes, from one replica on, and at rest at most 6 changes an hour.
-// Requests at random take more: the utilization of 0.9 alone is 1.11 times.
+// TestClientsThatThink compares the formula for clients that think with the smallest fixed fleet whose mean response time
+// is within the threshold. Starting at one replica it takes at most 1.15 times the replica-minutes, and at rest at most 6
+// changes an hour. Random arrivals take more: the utilization of 0.9 alone accounts for 1.11 times.
 func TestClientsThatThink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; run without -short")

@@ -14,11 +14,11 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/sim/fleet"
 )
 
-// maxArrivals bounds a trace.
+// maxArrivals is the maximum length of a trace.
 const maxArrivals = 10_000_000
 
-// traces reads the recorded arrivals of each group, from files beside the
-// scenario.
+// traces reads the recorded arrivals of each group from files in the scenario's
+// folder.
 func (s *Scenario) traces(folder fs.FS) error {
 	var errs []error
 	for i := range s.Clients {
@@ -37,8 +37,8 @@ func (s *Scenario) traces(folder fs.FS) error {
 	return errors.Join(errs...)
 }
 
-// arrivals reads a CSV file with a header: seconds, and the model where there
-// are several. Each line is a request.
+// arrivals reads a CSV file with the columns seconds and, if there are several
+// models, model. Each line is a request.
 func (s *Scenario) arrivals(text []byte) ([]fleet.Arrival, error) {
 	rows := csv.NewReader(bytes.NewReader(text))
 	rows.ReuseRecord = true

@@ -1,18 +1,17 @@
 package fleet
 
-// balancer picks the replica with the fewest active requests, and one at random
-// among several: Envoy's LEAST_REQUEST with selection_method FULL_SCAN. Replicas
-// are kept by their number of active requests, so that a pick costs the same at
-// any size.
+// balancer picks the replica with the fewest active requests, with ties broken at
+// random: Envoy's LEAST_REQUEST with selection_method FULL_SCAN. Replicas are
+// indexed by active requests, so that a pick takes constant time.
 type balancer struct {
 	byActive [][]int32 // replicas with that many active requests
-	place    []int32   // where each replica is in its list, -1 where it gets no requests
-	active   []int32   // active requests of each replica, whether it gets more or not
-	least    int       // no routed replica has fewer
+	place    []int32   // index of each replica in its list, -1 if it gets no requests
+	active   []int32   // active requests of each replica, also of those that get no more
+	least    int       // lower bound of the active requests of routed replicas
 	members  int
 }
 
-// grow makes room for one more replica, which gets no requests yet.
+// grow adds a replica that gets no requests yet.
 func (b *balancer) grow() {
 	b.place = append(b.place, -1)
 	b.active = append(b.active, 0)
@@ -53,7 +52,7 @@ func (b *balancer) take(replica int32) {
 	b.byActive[b.active[replica]] = list[:len(list)-1]
 }
 
-// pick gives -1 where no replica gets requests.
+// pick returns -1 if no replica gets requests.
 func (b *balancer) pick(r *random) int32 {
 	if b.members == 0 {
 		return -1
@@ -68,7 +67,7 @@ func (b *balancer) pick(r *random) int32 {
 	return list[int(r.unit()*float64(len(list)))]
 }
 
-// change counts by more active requests of a replica.
+// change adds by to the active requests of a replica.
 func (b *balancer) change(replica, by int32) {
 	routed := b.place[replica] >= 0
 	if routed {

@@ -2,19 +2,19 @@ package fleet
 
 import "time"
 
-// Clients are a group of clients that are alike. With a Rate or Arrivals the
-// group is open: its requests wait for nobody. Otherwise each of Count clients
-// calls, waits for the answer, and thinks.
+// Clients is a group of identical clients. With a Rate or Arrivals the group is an
+// open loop: requests arrive independently of answers. Otherwise each of Count
+// clients calls, waits for the answer, and thinks.
 type Clients struct {
 	Count int
 	Think Times // between an answer and the next call
-	Each  int   // requests of each client, after which it leaves; 0 means without end
+	Each  int   // requests of each client, after which it leaves; 0 means unlimited
 
 	Join     time.Duration // when they join
 	JoinOver time.Duration // the time over which they join, one after the other
 	Leave    time.Duration // when they leave; 0 means never
-	Stay     Times         // how long a client stays before it goes away for a while; mean 0 means for good
-	Away     Times         // how long it is away
+	Stay     Times         // how long a client stays connected at a time; mean 0 means forever
+	Away     Times         // how long it is away before it returns
 
 	Rate     float64       // arrivals a second, at random
 	Burst    int           // requests that arrive at once; 0 means 1
@@ -23,9 +23,9 @@ type Clients struct {
 
 	Mix         []Share       // models that they call
 	Connections int           // of an open group, and of a closed one that shares them; 0 means one for each client
-	Idle        int           // connections more, that never call
-	Timeout     time.Duration // how long a client waits for an answer; 0 means for ever
-	Retry       time.Duration // how long a client waits after a call that failed
+	Idle        int           // further connections, without calls
+	Timeout     time.Duration // of a call; 0 means none
+	Retry       time.Duration // between a failed call and the next
 }
 
 // A Share is how often a model is called.
@@ -40,17 +40,17 @@ type Arrival struct {
 	Model int
 }
 
-// open says whether the group's requests wait for nobody.
+// open reports whether the group is an open loop.
 func (c *Clients) open() bool { return c.Rate > 0 || c.Every > 0 || len(c.Arrivals) > 0 }
 
 type client struct {
 	random
 	group  int32
-	left   int32 // requests still to do, below 0 without end
+	left   int32 // remaining requests, negative if unlimited
 	envoy  int16
 	here   bool // has joined and not left
 	busy   bool // waits for an answer
-	gone   bool // for good
+	gone   bool // never returns
 	leaver bool // leaves after the answer
 }
 
@@ -59,14 +59,14 @@ type group struct {
 	config *Clients
 	stats  Stats
 	total  float64 // of the weights
-	next   int     // recorded arrival that comes next
-	turn   int16   // Envoy that gets the next call of an open group
+	next   int     // next recorded arrival
+	turn   int16   // Envoy of the next call of an open group
 
-	planned bool  // the next arrival of an open group has its event
+	planned bool  // the event of an open group's next arrival exists
 	first   int32 // its first client; an open group has one, which never waits
 }
 
-// addGroup makes the clients of a group and the events that bring them.
+// addGroup creates the clients of a group and the events at which they join.
 func (w *World) addGroup(c *Clients) {
 	g := group{config: c, first: int32(len(w.clients))}
 	for _, s := range c.Mix {
@@ -100,7 +100,7 @@ func (w *World) addGroup(c *Clients) {
 
 func (w *World) connect(envoy int16, by int64) { w.envoys[envoy].counters.Connections += by }
 
-// connections are those that come and go with one client.
+// connections is the number of connections that one client opens and closes.
 func (g *group) connections() int64 {
 	switch {
 	case g.config.open():
@@ -129,7 +129,7 @@ func (w *World) join(id int32) {
 	}
 }
 
-// leave takes a client away, for good or for a while.
+// leave disconnects a client, forever or for a while.
 func (w *World) leave(id int32, forGood bool) {
 	c := &w.clients[id]
 	c.gone = c.gone || forGood
@@ -153,7 +153,7 @@ func (w *World) left(id int32) {
 	}
 }
 
-// plan makes the event of an open group's next arrival.
+// plan schedules the next arrival of an open group.
 func (w *World) plan(c *client, g *group) {
 	at := w.now
 	switch {
@@ -172,7 +172,7 @@ func (w *World) plan(c *client, g *group) {
 	w.events.push(event{at: at, kind: arrive, a: c.group})
 }
 
-// arrive sends what arrives at an open group now.
+// arrive sends the requests of an open group that arrive now.
 func (w *World) arrive(index int32) {
 	g := &w.groups[index]
 	c := &w.clients[g.first]
@@ -208,7 +208,7 @@ func (g *group) choose(r *random) int32 {
 	return int32(g.config.Mix[len(g.config.Mix)-1].Model)
 }
 
-// call is a client's own next call.
+// call makes a client's next call.
 func (w *World) call(id int32) {
 	c := &w.clients[id]
 	if c.here && !c.busy {
@@ -216,8 +216,7 @@ func (w *World) call(id int32) {
 	}
 }
 
-// goOn is what a client does after a call has ended: it thinks, waits to try
-// again, or leaves.
+// goOn continues a client after a call: it thinks, waits to retry, or leaves.
 func (w *World) goOn(id int32, failed bool) {
 	c := &w.clients[id]
 	g := &w.groups[c.group]
@@ -242,7 +241,7 @@ func (w *World) goOn(id int32, failed bool) {
 		return
 	}
 	if pause == 0 {
-		w.call(id) // the heap would give it back at once
+		w.call(id) // without a detour through the heap
 		return
 	}
 	w.events.push(event{at: w.now + pause, kind: call, a: id})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// busyFleet is clients that think, of a model and an ensemble.
+// busyFleet has clients that think and call a model and an ensemble.
 func busyFleet() *Config {
 	return &Config{
 		Models: []Model{
@@ -24,8 +24,8 @@ func busyFleet() *Config {
 	}
 }
 
-// TestCountersGiveTheTruth holds Little's law on what Envoy and Triton export
-// against what really was in flight and executed.
+// TestCountersGiveTheTruth compares Little's law on the exported counters with the
+// requests that were really in flight and executing.
 func TestCountersGiveTheTruth(t *testing.T) {
 	w := New(busyFleet(), 3)
 	w.Run(6 * time.Hour)
@@ -56,7 +56,7 @@ func TestCountersGiveTheTruth(t *testing.T) {
 	}
 }
 
-// TestWholeMilliseconds has values that a real Envoy gave.
+// TestWholeMilliseconds uses values from a real Envoy.
 func TestWholeMilliseconds(t *testing.T) {
 	for _, tc := range []struct {
 		took time.Duration
@@ -79,8 +79,8 @@ func TestWholeMilliseconds(t *testing.T) {
 	}
 }
 
-// Requests that nobody waits for any more are not counted, and what is counted
-// at a replica comes back to 0 once nobody calls.
+// Abandoned requests are not counted, and the gauges of a replica return to 0 when
+// calls end.
 func TestNothingStaysInFlight(t *testing.T) {
 	c := busyFleet()
 	for i := range c.Clients {
@@ -118,7 +118,7 @@ func TestNothingStaysInFlight(t *testing.T) {
 	}
 }
 
-// Pods come with a start-up, wait for room, and drain.
+// Pods start up, wait until they can be scheduled, and drain.
 func TestPodsComeAndGo(t *testing.T) {
 	c := busyFleet()
 	c.Replicas = 1

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EnvoyCounters are what an Envoy exports about the calls of clients.
+// EnvoyCounters are the metrics of an Envoy.
 type EnvoyCounters struct {
 	Requests    int64   // envoy_cluster_upstream_rq_total: sent to a replica
 	Answered    int64   // envoy_cluster_upstream_rq_xx of class 2: answered by a replica
@@ -14,20 +14,20 @@ type EnvoyCounters struct {
 	TimeCount   int64   // envoy_cluster_upstream_rq_time_count, as of the last flush
 	NoneHealthy int64   // envoy_cluster_upstream_cx_none_healthy: found no replica
 	Healthy     int     // envoy_cluster_membership_healthy
-	Connections int64   // of clients, open now
+	Connections int64   // open connections of clients
 	Started     time.Duration
 }
 
-// envoy is one Envoy. Its histograms are rebuilt from their bins when they are
-// flushed; gauges and counters are exported as they are.
+// envoy is one Envoy. Its histograms are exported when they are flushed; gauges and
+// counters always.
 type envoy struct {
 	balancer
 	counters  EnvoyCounters
-	timeSum   float64 // not yet flushed in part
+	timeSum   float64 // including times that are not flushed yet
 	timeCount int64
 }
 
-// record is the end of a request that was answered.
+// record counts a completed request.
 func (e *envoy) record(took time.Duration) {
 	e.timeSum += binned(took.Milliseconds())
 	e.timeCount++
@@ -36,14 +36,13 @@ func (e *envoy) record(took time.Duration) {
 
 func (e *envoy) flush() { e.counters.TimeSum, e.counters.TimeCount = e.timeSum, e.timeCount }
 
-// restart loses the counters; requests and connections are kept, as if Envoy
-// handed them over.
+// restart resets the counters. Requests and connections continue.
 func (e *envoy) restart(now time.Duration) {
 	e.timeSum, e.timeCount = 0, 0
 	e.counters = EnvoyCounters{Active: e.counters.Active, Connections: e.counters.Connections, Started: now}
 }
 
-// smallBins are the values of the first bins, for speed.
+// smallBins has the first bins' values, for speed.
 var smallBins = func() (bins [4096]float64) {
 	for ms := range bins {
 		bins[ms] = bin(int64(ms))
@@ -51,8 +50,8 @@ var smallBins = func() (bins [4096]float64) {
 	return bins
 }()
 
-// binned is what a time in whole milliseconds adds to the sum of Envoy's
-// histogram: the middle of its bin.
+// binned is what Envoy's histogram adds to its sum for a time in whole
+// milliseconds: the middle of the time's bin.
 func binned(ms int64) float64 {
 	if ms < int64(len(smallBins)) {
 		return smallBins[ms]

@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// kind says what happens at an event.
+// kind of an event.
 type kind uint8
 
 const (
@@ -10,12 +10,12 @@ const (
 	arrive                // the open clients of group a send their next requests
 	join                  // client a joins
 	leave                 // client a leaves after the answer that it waits for
-	giveUp                // the client of request a stops waiting, if it is still request number b there
+	giveUp                // the client of request a times out, if a is still its request number b
 	finish                // the batch that starts with request b ends on replica a
 	fillBatch             // model b on replica a has waited long enough for a batch
-	ready                 // replica a answers its readiness probe
+	ready                 // replica a becomes ready
 	route                 // the Envoys learn that replica a is ready
-	unroute               // the Envoys learn that replica a is going
+	unroute               // the Envoys learn that replica a is terminating
 	exit                  // replica a exits once it is idle
 	kill                  // replica a is killed
 	flush                 // the Envoys flush their histograms
@@ -29,7 +29,7 @@ type event struct {
 	kind kind
 }
 
-// heap is a 4-ary heap of events by time. It allocates only to grow.
+// heap is a 4-ary heap of events by time. It allocates only when it grows.
 type heap []event
 
 func (h *heap) push(e event) {
@@ -47,7 +47,7 @@ func (h *heap) push(e event) {
 	*h = s
 }
 
-// pop takes the earliest event off a heap that has one.
+// pop removes the earliest event of a heap that is not empty.
 func (h *heap) pop() event {
 	s := *h
 	top := s[0]

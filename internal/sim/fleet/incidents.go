@@ -4,8 +4,8 @@ import "time"
 
 // What happens at an [Incident].
 const (
-	EnvoyRestarts = "envoy-restarts" // the counters of every Envoy start again at 0
-	TritonStalls  = "triton-stalls"  // no replica starts a batch until the incident is over
+	EnvoyRestarts = "envoy-restarts" // the counters of every Envoy restart at 0
+	TritonStalls  = "triton-stalls"  // no replica starts a batch until the incident ends
 )
 
 // An Incident is something that goes wrong.

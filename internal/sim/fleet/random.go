@@ -12,7 +12,7 @@ type Distribution string
 const (
 	// Constant is always the mean.
 	Constant Distribution = "constant"
-	// Exponential has no memory; its deviation is its mean.
+	// Exponential is memoryless; its standard deviation is its mean.
 	Exponential Distribution = "exponential"
 	// Lognormal has a long tail; [Times].Variation is its width.
 	Lognormal Distribution = "lognormal"
@@ -22,10 +22,10 @@ const (
 type Times struct {
 	Mean         time.Duration
 	Distribution Distribution
-	Variation    float64 // deviation over mean, of Lognormal
+	Variation    float64 // standard deviation over mean, of Lognormal
 }
 
-// of gives a time from two numbers in [0, 1).
+// of returns the time for two numbers in [0, 1).
 func (t Times) of(u, v float64) time.Duration {
 	switch t.Distribution {
 	case Exponential:
@@ -58,7 +58,7 @@ func (r *random) draw(t Times) time.Duration {
 	return t.of(r.unit(), 0)
 }
 
-// at draws from t by a number that belongs to one request alone.
+// at draws from t for the number of one request.
 func (t Times) at(number uint64) time.Duration {
 	if t.Distribution == Constant {
 		return t.Mean
@@ -68,7 +68,7 @@ func (t Times) at(number uint64) time.Duration {
 
 func toUnit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
-// mix spreads the bits of x, so that neighbours have nothing in common (SplitMix64).
+// mix hashes x, so that adjacent numbers give independent results (SplitMix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -2,13 +2,13 @@ package fleet
 
 import "time"
 
-// Pods says how pods come and go.
+// Pods configures the life cycle of pods.
 type Pods struct {
-	Startup     time.Duration // from a GPU to the readiness probe
+	Startup     time.Duration // from scheduling to readiness
 	Schedulable int           // pods that the cluster has room for; 0 means any number
-	Discovery   time.Duration // until an Envoy knows that a replica is ready, or going
-	Sleep       time.Duration // how long a pod that is deleted goes on serving at least
-	Grace       time.Duration // how long it may at most, until it is killed
+	Discovery   time.Duration // until the Envoys learn that a replica is ready or terminating
+	Sleep       time.Duration // minimum time that a deleted pod continues to serve
+	Grace       time.Duration // maximum, after which it is killed
 }
 
 type podState uint8
@@ -21,30 +21,29 @@ const (
 	gone
 )
 
-// replica is a Triton pod, from its creation on. Its place in World.replicas is
-// never used again.
+// replica is a Triton pod. Its index in World.replicas is never reused.
 type replica struct {
 	lanes   []lane // one for each model
 	created time.Duration
 	ended   time.Duration // when the pod was gone
 	busy    int32         // instances of all models
 	state   podState
-	slept   bool // a draining pod may exit once it is idle
+	slept   bool // the pod is draining, and exits when it is idle
 }
 
-// Fleet is how many pods are in which state.
+// Fleet counts pods by state.
 type Fleet struct {
 	Wanted        int // what the Deployment asks for
 	Unschedulable int // pods that wait for a node
-	Starting      int // pods that are not ready
+	Starting      int // pods that are not ready yet
 	Ready         int // pods that are ready
-	Draining      int // pods that are going
+	Draining      int // pods that are terminating
 }
 
 // Pods is the number that the status of the Deployment reports.
 func (f Fleet) Pods() int { return f.Unschedulable + f.Starting + f.Ready }
 
-// Fleet says how many pods are in which state.
+// Fleet counts pods by state.
 func (w *World) Fleet() Fleet {
 	f := w.count
 	f.Wanted = int(w.truth.wanted.value)
@@ -75,7 +74,7 @@ func (w *World) create() {
 	w.schedule()
 }
 
-// schedule gives nodes to pods that wait for one, the oldest first.
+// schedule assigns nodes to waiting pods, oldest first.
 func (w *World) schedule() {
 	room := w.config.Pods.Schedulable
 	for id := 0; id < len(w.replicas) && w.count.Unschedulable > 0; id++ {
@@ -124,7 +123,7 @@ func (w *World) delete(id int32) {
 	}
 }
 
-// end gives the GPU back.
+// end removes the pod and frees its GPU.
 func (w *World) end(id int32) {
 	r := &w.replicas[id]
 	r.state, r.ended = gone, w.now
@@ -156,13 +155,13 @@ func (w *World) unroute(id int32) {
 	}
 }
 
-// exit is the end of a draining pod's sleep.
+// exit handles the end of a draining pod's sleep.
 func (w *World) exit(id int32) {
 	w.replicas[id].slept = true
 	w.exitIdle(id)
 }
 
-// exitIdle ends a draining pod that has nothing left to do.
+// exitIdle ends a draining pod that is idle.
 func (w *World) exitIdle(id int32) {
 	r := &w.replicas[id]
 	if r.state != draining || !r.slept || w.active(id) > 0 {
@@ -197,9 +196,9 @@ func (w *World) kill(id int32) {
 		w.fail(int32(i))
 		if waiting {
 			w.release(int32(i))
-		} // The event of its batch releases one that is executed.
+		} // An executing request is released when its batch finishes.
 	}
 }
 
-// Gone says whether a replica's pod is no more.
+// Gone reports whether a replica's pod no longer exists.
 func (w *World) Gone(id int) bool { return w.replicas[id].state == gone }

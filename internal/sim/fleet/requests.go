@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// none is no request.
+// none marks the absence of a request.
 const none = int32(-1)
 
 type phase uint8
@@ -13,26 +13,26 @@ const (
 	free
 )
 
-// request is a call on its way. Requests are kept in one slice and used again.
+// request is a call in progress. Requests are kept in one slice and reused.
 type request struct {
 	sent    time.Duration // when the Envoy sent it on
-	queued  time.Duration // when the queue of its present model got it
-	started time.Duration // when its present batch started
-	service time.Duration // executed so far
-	number  uint64        // what its random times come from
+	queued  time.Duration // when it entered the queue of its current model
+	started time.Duration // when its current batch started
+	service time.Duration // execution time so far
+	number  uint64        // seed of its random times
 
-	next    int32 // in a queue, in a batch, or among the free ones
+	next    int32 // next in its queue, its batch, or the free list
 	client  int32
 	replica int32
 	model   int32 // as it was called
 	step    int32 // of an ensemble
-	uses    int32 // how often this place has been used, so that a late giveUp finds another
+	uses    int32 // how often this slot was reused, so that a late giveUp recognizes another request
 	envoy   int16
 	state   phase
-	given   bool // up: nobody waits for it
+	given   bool // up: its client timed out
 }
 
-// take gives a request that is free.
+// take returns a free request.
 func (w *World) take() int32 {
 	id := w.free
 	if id == none {
@@ -49,7 +49,7 @@ func (w *World) release(id int32) {
 	w.free = id
 }
 
-// send is a call of a client's, now, through an Envoy.
+// send sends a client's call through an Envoy now.
 func (w *World) send(id, model int32, through int16) {
 	c := &w.clients[id]
 	g := &w.groups[c.group]
@@ -77,7 +77,7 @@ func (w *World) send(id, model int32, through int16) {
 	w.enqueue(r)
 }
 
-// ended is the end of a request in Envoy's eyes.
+// ended is the end of a request as Envoy sees it.
 func (w *World) ended(q *request) {
 	e := &w.envoys[q.envoy]
 	e.counters.Active--
@@ -85,7 +85,7 @@ func (w *World) ended(q *request) {
 	w.truth.inFlight.add(w.now, -1)
 }
 
-// answer is the end of a request whose last model has executed it.
+// answer completes a request after its last model has executed it.
 func (w *World) answer(id int32) {
 	q := w.requests[id]
 	w.release(id)
@@ -101,7 +101,7 @@ func (w *World) answer(id int32) {
 	w.goOn(q.client, false)
 }
 
-// fail ends a request that gets no answer. Envoy does not count its time.
+// fail ends a request without an answer. Envoy does not count its time.
 func (w *World) fail(id int32) {
 	q := &w.requests[id]
 	if q.given {
@@ -113,7 +113,7 @@ func (w *World) fail(id int32) {
 	w.goOn(q.client, true)
 }
 
-// giveUp is the end of a client's patience. Triton executes the request all the same.
+// giveUp times out a client. Triton still executes the request.
 func (w *World) giveUp(id, uses int32) {
 	if q := &w.requests[id]; q.state != free && q.uses == uses {
 		w.fail(id)

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Stats are what the clients of a group saw.
+// Stats are the results of a group's clients.
 type Stats struct {
 	Sent     int64
 	Answered int64
 	Refused  int64 // found no replica
-	Failed   int64 // given up, or on a pod that was killed
+	Failed   int64 // timed out, or on a pod that was killed
 	Done     int   // clients that have made all their requests
 	LastDone time.Duration
 
@@ -26,16 +26,16 @@ func (s *Stats) record(took, service time.Duration, steady bool) {
 	}
 }
 
-// A Latency is how long answers took.
+// A Latency is a histogram of response times.
 type Latency struct {
 	N       int64
 	Took    float64 // seconds, summed
-	Service float64 // seconds of them in which the request was executed
+	Service float64 // seconds of execution, summed
 	buckets [buckets]uint32
 }
 
-// Buckets are 1/32 of a power of two wide, from a microsecond on, so that a
-// quantile is off by at most 1.6 %.
+// There are 32 buckets for each power of two, from 1 µs up, so that the error of a
+// quantile is at most 1.6 %.
 const (
 	perOctave = 32
 	buckets   = 36 * perOctave
@@ -66,7 +66,7 @@ func middle(b int) float64 {
 	return (float64(b%perOctave+perOctave) + 0.5) * float64(uint64(1)<<octave) / 1e6
 }
 
-// Add counts the answers of another in l as well.
+// Add adds the answers of another histogram.
 func (l *Latency) Add(o *Latency) {
 	l.N += o.N
 	l.Took += o.Took
@@ -76,7 +76,7 @@ func (l *Latency) Add(o *Latency) {
 	}
 }
 
-// Mean is the mean time of an answer in seconds, 0 without any.
+// Mean is the mean response time in seconds, or 0 without answers.
 func (l *Latency) Mean() float64 {
 	if l.N == 0 {
 		return 0
@@ -84,8 +84,8 @@ func (l *Latency) Mean() float64 {
 	return l.Took / float64(l.N)
 }
 
-// Inflation is the time of all answers over the time that they were executed,
-// 0 without any.
+// Inflation is the mean response time over the mean service time, or 0 without
+// answers.
 func (l *Latency) Inflation() float64 {
 	if l.Service == 0 {
 		return 0
@@ -93,7 +93,7 @@ func (l *Latency) Inflation() float64 {
 	return l.Took / l.Service
 }
 
-// Quantile is the time in seconds within which a share of the answers came.
+// Quantile is a quantile of the response time in seconds.
 func (l *Latency) Quantile(share float64) float64 {
 	rank := min(int64(share*float64(l.N)), l.N-1)
 	for b, n := range l.buckets {

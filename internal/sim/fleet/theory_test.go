@@ -8,8 +8,8 @@ import (
 
 const second = time.Second
 
-// erlangC is the chance that a request of an M/M/c queue has to wait, where a is
-// the offered work in Erlangs.
+// erlangC is the probability that a request of an M/M/c queue waits, for an offered
+// load of a Erlangs.
 func erlangC(c int, a float64) float64 {
 	term, sum := 1.0, 0.0
 	for k := range c {
@@ -20,12 +20,12 @@ func erlangC(c int, a float64) float64 {
 	return last / (sum + last)
 }
 
-// TestOpenQueueIsErlangs compares arrivals at random on c instances with
-// Erlang's formula.
+// TestOpenQueueIsErlangs compares Poisson arrivals at c instances with Erlang's
+// formula.
 func TestOpenQueueIsErlangs(t *testing.T) {
 	for _, tc := range []struct {
 		instances int
-		rate      float64 // a second, at a service time of 100 ms
+		rate      float64 // per second, at a service time of 100 ms
 	}{{1, 5}, {1, 8}, {4, 32}, {10, 90}} {
 		c := Config{
 			Models:   []Model{{Service: Times{100 * time.Millisecond, Exponential, 0}, Instances: tc.instances}},
@@ -45,7 +45,7 @@ func TestOpenQueueIsErlangs(t *testing.T) {
 	}
 }
 
-// repairman is the mean number of clients that wait or are served in the
+// repairman is the mean number of clients that are queued or served in the
 // machine-repairman model: n clients, think time z, service time s, c instances.
 func repairman(n, c int, z, s float64) (inFlight, throughput float64) {
 	p := make([]float64, n+1)

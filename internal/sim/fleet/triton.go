@@ -6,15 +6,15 @@ import "time"
 type Model struct {
 	Service   Times         // time to execute a batch of one request
 	Instances int           // batches that a replica executes at once
-	MaxBatch  int           // most requests in a batch; 0 and 1 mean no batches
+	MaxBatch  int           // maximum requests in a batch; 0 and 1 mean no batching
 	MaxDelay  time.Duration // how long a request may wait for its batch to fill
-	Further   time.Duration // what each request after the first adds to the time of a batch
-	Slowdown  float64       // what each other busy instance of the replica adds to the time, as a share of it
+	Further   time.Duration // added to the time of a batch by each request after the first
+	Slowdown  float64       // relative increase of the time for each other busy instance of the replica
 	Steps     []int         // of an ensemble: the models that it calls, in order; it executes nothing itself
-	Decoupled bool          // a back end whose durations end when it takes the request over
+	Decoupled bool          // durations end when the backend accepts the request
 }
 
-// ModelCounters are what one replica exports about one model.
+// ModelCounters are the metrics of one model on one replica.
 type ModelCounters struct {
 	Successes  int64         // nv_inference_request_success
 	Executions int64         // nv_inference_exec_count: batches
@@ -23,12 +23,12 @@ type ModelCounters struct {
 	Pending    int           // nv_inference_pending_request_count
 }
 
-// lane is the queue of a model at a replica, and its instances.
+// lane is the queue and the instances of a model on a replica.
 type lane struct {
 	counters   ModelCounters
 	head, tail int32 // the queue, none if empty
 	busy       int32
-	timer      time.Duration // when fillBatch comes, 0 if it does not
+	timer      time.Duration // of the next fillBatch, or 0
 }
 
 // enqueue puts a request into the queue of its next model.
@@ -47,7 +47,7 @@ func (w *World) enqueue(id int32) {
 	w.dispatch(q.replica, model)
 }
 
-// leaf is the model that executes a request next.
+// leaf is the next model that executes a request.
 func (w *World) leaf(q *request) int32 {
 	if steps := w.config.Models[q.model].Steps; len(steps) > 0 {
 		return int32(steps[q.step])
@@ -82,7 +82,7 @@ func (w *World) awaitBatch(l *lane, due time.Duration, replica, model int32) {
 	w.events.push(event{at: due, kind: fillBatch, a: replica, b: model})
 }
 
-// execute takes the next batch off the queue and starts it.
+// execute starts the next batch of the queue.
 func (w *World) execute(replica, model int32) {
 	r := &w.replicas[replica]
 	l := &r.lanes[model]
@@ -114,7 +114,7 @@ func (w *World) start(id int32) {
 	q.started, q.state = w.now, executing
 }
 
-// finish is the end of a batch.
+// finish ends a batch.
 func (w *World) finish(replica, first int32) {
 	r := &w.replicas[replica]
 	model := w.leaf(&w.requests[first])
@@ -134,7 +134,7 @@ func (w *World) finish(replica, first int32) {
 	}
 }
 
-// step ends what one model does for a request, and goes on to the next.
+// step ends a request's execution by one model and continues with the next model.
 func (w *World) step(r *replica, l *lane, id, model int32) {
 	q := &w.requests[id]
 	if r.state == gone {

@@ -19,23 +19,23 @@ func (a *area) until(now time.Duration) float64 {
 	return a.sum + float64(a.value)*(now-a.since).Seconds()
 }
 
-// truth counts what really happens, whatever is exported about it.
+// truth counts what really happens, independently of the exported metrics.
 type truth struct {
 	inFlight, executing, holding, wanted area
 }
 
 func (t *truth) serving(now time.Duration, by int) { t.executing.add(now, int64(by)) }
 
-// Integrals are sums over time since the start, in seconds. The mean over a
-// stretch of time is the difference of two, over its length.
+// Integrals are integrals over time since the start, in seconds. The mean over an
+// interval is the difference of two, divided by its length.
 type Integrals struct {
 	InFlight  float64 // requests between Envoy and Triton
-	Executing float64 // requests that are executed
-	Replicas  float64 // replicas that hold a GPU: starting, ready, or not yet gone
-	Wanted    float64 // replicas that are asked for
+	Executing float64 // requests that are executing
+	Replicas  float64 // pods that hold a GPU: starting, ready or draining
+	Wanted    float64 // replicas that the Deployment asks for
 }
 
-// Integrals gives what really happened until now.
+// Integrals returns what really happened until now.
 func (w *World) Integrals() Integrals {
 	t := &w.truth
 	return Integrals{t.inFlight.until(w.now), t.executing.until(w.now), t.holding.until(w.now), t.wanted.until(w.now)}

@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// Config is everything that a World depends on but its random numbers.
+// Config is everything that a World depends on except its random numbers.
 type Config struct {
 	Models    []Model
 	Clients   []Clients
@@ -10,7 +10,7 @@ type Config struct {
 	Flush     time.Duration // between two flushes of an Envoy's histograms
 	Pods      Pods
 	Replicas  int           // ready at the start
-	Settle    time.Duration // from then on answers count as steady
+	Settle    time.Duration // answers count as steady from then on
 	Incidents []Incident
 }
 
@@ -28,10 +28,10 @@ type World struct {
 	replicas []replica
 	count    Fleet
 	truth    truth
-	stalled  time.Duration // until then no batch starts
+	stalled  time.Duration // no batch starts before this time
 }
 
-// New is a World at time 0. The configuration is only read.
+// New returns a World at time 0. It does not change the configuration.
 func New(c *Config, seed uint64) *World {
 	w := &World{config: c, seed: seed, free: none, envoys: make([]envoy, max(1, c.Envoys))}
 	w.Scale(c.Replicas)
@@ -52,7 +52,7 @@ func New(c *Config, seed uint64) *World {
 // Now is the time since the start.
 func (w *World) Now() time.Duration { return w.now }
 
-// Run lets happen what happens until a time, that time included.
+// Run processes events until a time, inclusive.
 func (w *World) Run(until time.Duration) {
 	for len(w.events) > 0 && w.events[0].at <= until {
 		e := w.events.pop()
@@ -118,7 +118,7 @@ func (w *World) flush() {
 	w.events.push(event{at: w.now + w.config.Flush, kind: flush})
 }
 
-// Stats are what the clients of each group saw.
+// Stats returns the results of each group of clients.
 func (w *World) Stats() []*Stats {
 	var all []*Stats
 	for i := range w.groups {
@@ -127,7 +127,7 @@ func (w *World) Stats() []*Stats {
 	return all
 }
 
-// Envoys are what each Envoy exports now.
+// Envoys returns the current metrics of each Envoy.
 func (w *World) Envoys() []EnvoyCounters {
 	var all []EnvoyCounters
 	for i := range w.envoys {
@@ -138,14 +138,14 @@ func (w *World) Envoys() []EnvoyCounters {
 	return all
 }
 
-// Exporting says whether a replica's metrics can be scraped: its Triton runs.
+// Exporting reports whether a replica's Triton runs, so that it can be scraped.
 func (w *World) Exporting(id int) bool {
 	s := w.replicas[id].state
 	return s == serving || s == draining
 }
 
-// Created is the number of replicas that there ever were.
+// Created is the number of replicas that were ever created.
 func (w *World) Created() int { return len(w.replicas) }
 
-// Model is what a replica exports about a model.
+// Model returns the metrics of a model on a replica.
 func (w *World) Model(id, model int) ModelCounters { return w.replicas[id].lanes[model].counters }

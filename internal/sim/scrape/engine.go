@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// An Engine evaluates queries on stores, as Prometheus does by default.
+// An Engine evaluates queries on stores, with Prometheus' defaults.
 type Engine struct{ engine *promql.Engine }
 
 // NewEngine makes an engine.
@@ -19,8 +19,7 @@ func NewEngine() *Engine {
 	})}
 }
 
-// Values evaluates a query at one time and gives the value of each series of
-// its answer.
+// Values evaluates a query at one time and returns the value of each series.
 func (e *Engine) Values(ctx context.Context, s *Store, query string, at time.Duration) ([]float64, error) {
 	q, err := e.engine.NewInstantQuery(ctx, s, nil, query, time.UnixMilli(at.Milliseconds()))
 	if err != nil {
@@ -44,7 +43,7 @@ func (e *Engine) Values(ctx context.Context, s *Store, query string, at time.Dur
 	}
 }
 
-// A Reading says what a query reads.
+// A Reading is the data that queries read.
 type Reading struct {
 	Back time.Duration   // how far back it looks
 	All  bool            // any metric
@@ -54,7 +53,7 @@ type Reading struct {
 // lookback is how old the sample of an instant selector may be.
 const lookback = 5 * time.Minute
 
-// Reads says what queries read.
+// Reads returns the data that queries read.
 func Reads(queries []string) (Reading, error) {
 	r := Reading{Back: lookback, Name: map[string]bool{}}
 	for _, q := range queries {

@@ -23,7 +23,7 @@ func (*point) FH() *histogram.FloatHistogram { return nil }
 func (*point) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
 func (p *point) Copy() chunks.Sample         { q := *p; return &q }
 
-// found is what a query reads of a series.
+// found is the part of a series that a query reads.
 type found struct {
 	labels labels.Labels
 	points points

@@ -1,5 +1,5 @@
-// Package scrape keeps what a Prometheus has scraped, in memory, and answers
-// PromQL with Prometheus' own engine.
+// Package scrape keeps scraped samples in memory and evaluates PromQL on them with
+// Prometheus' own engine.
 package scrape
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// A Store holds the samples that queries may still read. It is no use to
-// several goroutines at once.
+// A Store holds the samples that queries may still read. It is not safe for
+// concurrent use.
 type Store struct {
 	byName map[string][]*Series
 	keep   int64 // milliseconds
 }
 
-// NewStore is an empty store that keeps samples at least that long.
+// NewStore returns an empty store that keeps samples for at least that long.
 func NewStore(keep time.Duration) *Store {
 	return &Store{map[string][]*Series{}, keep.Milliseconds()}
 }
@@ -44,8 +44,7 @@ func (s *Store) Series(name string, of labels.Labels) *Series {
 	return series
 }
 
-// Drop takes series out that have had no sample for longer than the store keeps
-// any.
+// Drop removes series without a sample in the time that the store keeps.
 func (s *Store) Drop(now time.Duration) {
 	oldest := now.Milliseconds() - s.keep
 	for name, all := range s.byName {
@@ -56,7 +55,7 @@ func (s *Store) Drop(now time.Duration) {
 }
 
 // Forget drops all samples, as a Prometheus without a volume does when it
-// restarts. The series go on.
+// restarts. The series continue.
 func (s *Store) Forget() {
 	for _, all := range s.byName {
 		for _, series := range all {
@@ -65,10 +64,10 @@ func (s *Store) Forget() {
 	}
 }
 
-// Add adds a sample, later than the one before.
+// Add appends a sample.
 func (s *Series) Add(at time.Duration, v float64) {
 	t := at.Milliseconds()
-	// Old samples go when they fill half of the space, so that each is moved at most once.
+	// Old samples are removed when they are half of all samples, so that each sample moves at most once.
 	if len(s.points) == cap(s.points) && len(s.points) > 0 && s.points[len(s.points)/2].t < t-s.keep {
 		s.points = s.points[:copy(s.points, s.points[len(s.points)/2:])]
 	}
@@ -101,7 +100,7 @@ func (q *querier) Select(_ context.Context, sorted bool, _ *storage.SelectHints,
 	return set
 }
 
-// candidates are the series of the metric that the matchers name, or all.
+// candidates are the series of the metric that the matchers name, or all series.
 func (q *querier) candidates(matchers []*labels.Matcher) []*Series {
 	var all []*Series
 	for _, m := range matchers {
@@ -134,7 +133,7 @@ func (*querier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matc
 
 func (*querier) Close() error { return nil }
 
-// points are samples in the order of time.
+// points are samples in chronological order.
 type points []point
 
 func (p points) Get(i int) chunks.Sample { return &p[i] }

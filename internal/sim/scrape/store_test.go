@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// filled is a store with a counter on two pods that grows by 2 and by 1 a
-// second, scraped every 5 s for a time.
+// filled is a store with a counter of two pods that grows by 2 and by 1 per second,
+// scraped every 5 s for some time.
 func filled(lasted time.Duration) (*Store, []*Series) {
 	s := NewStore(10 * time.Minute)
 	var all []*Series
@@ -52,7 +52,7 @@ func TestQueriesReadTheStore(t *testing.T) {
 	}
 }
 
-// A store does not grow with the time that it lives.
+// A store does not grow over time.
 func TestStoreForgets(t *testing.T) {
 	s, all := filled(24 * time.Hour)
 	if n := len(all[0].points); n > 600 {

@@ -18,8 +18,10 @@ tool     = go tool -modfile=scripts/tools.mod
 lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
 goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/test/golden internal)))
 
+signed   = $(if $(KEYRING),-keyring $(KEYRING)) $(if $(KEY),-key "$(KEY)") $(if $(PASSPHRASE),-passphrase-file $(PASSPHRASE))
+
 .DEFAULT_GOAL = help
-.PHONY: help build tools generate golden test test-unit test-race test-lab agree bench soak fuzz lint verify ci
+.PHONY: help build release tools generate golden test test-unit test-race test-lab agree bench soak fuzz lint verify ci
 .PHONY: lab lab-build lab-down e2e e2e-all ab
 
 help: ## show this list
@@ -27,6 +29,11 @@ help: ## show this list
 
 build: ## build bin/supersonic
 	go build -o bin/supersonic ./cmd/supersonic
+
+release: ## write a release into dist, signed with KEYRING=FILE KEY=NAME PASSPHRASE=FILE
+	rm -rf dist
+	go build -C scripts/release -o ../../bin/release .
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} bin/release $(signed)
 
 tools: ## install the real parts that tests run, into .tools or $SUPERSONIC_TOOLS
 	$(step) scripts/tools/install.sh

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -37,8 +38,19 @@ func addChart(f *pflag.FlagSet, dir *string) {
 	f.StringVar(dir, "chart", "", "`FOLDER` of a chart to use instead of the embedded one")
 }
 
-func addNamespace(f *pflag.FlagSet, namespace *string) {
-	f.StringVarP(namespace, "namespace", "n", defaultNamespace, "namespace of the release")
+// addNamespace adds --namespace, with a default for where Helm does not give one.
+func addNamespace(f *pflag.FlagSet, namespace *string, otherwise string) {
+	f.StringVarP(namespace, "namespace", "n", cmp.Or(helmNamespace(), otherwise), "namespace of the release")
+}
+
+// helmNamespace is the namespace that a user of the Helm plugin gave: Helm reads -n itself, and does not pass it on. It
+// does not tell its default from one that was given.
+func helmNamespace() string {
+	namespace := os.Getenv("HELM_NAMESPACE")
+	if os.Getenv("HELM_PLUGIN_NAME") == "" || namespace == defaultNamespace {
+		return ""
+	}
+	return namespace
 }
 
 // loadChart loads the chart in a folder, or the one that the command carries.

@@ -52,7 +52,7 @@ The exit code is 1 if a file has an error; warnings alone give 0.`,
 	f := cmd.Flags()
 	addInputs(f, &flags.inputs)
 	f.StringVar(&flags.options.Release, "release", "", "name of the release")
-	f.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of the release")
+	addNamespace(f, &flags.options.Namespace, "")
 	addChart(f, &flags.chart)
 	f.StringVar(&flags.options.KubeVersion, "kube-version", render.DefaultKubeVersion, "Kubernetes `VERSION` to check for")
 	f.StringVarP(&flags.output, "output", "o", "text", "`FORMAT`: text or json")

@@ -89,7 +89,7 @@ func newNamedQueryCmd(q promql.Named, flags *queryFlags) *cobra.Command {
 func (q *queryFlags) add(f *pflag.FlagSet) {
 	addInputs(f, &q.inputs)
 	addChart(f, &q.chart)
-	addNamespace(f, &q.namespace)
+	addNamespace(f, &q.namespace, defaultNamespace)
 	f.StringVar(&q.release, "release", "supersonic", "name of the release")
 	f.StringVar(&q.interval, "rate-interval", "1m", "`WINDOW` of every rate and mean, at least 4 scrape intervals")
 	f.StringVar(&q.replicas, "replicas", string(promql.Windowed), "how replicas are counted: windowed or instant")

@@ -65,7 +65,7 @@ NAME is the release; without it, it is release-name, as with Helm.`,
 
 func (f *templateFlags) add(set *pflag.FlagSet) {
 	addInputs(set, &f.inputs)
-	addNamespace(set, &f.options.Namespace)
+	addNamespace(set, &f.options.Namespace, defaultNamespace)
 	addChart(set, &f.chart)
 	set.StringVar(&f.options.KubeVersion, "kube-version", render.DefaultKubeVersion, "Kubernetes `VERSION` to render for")
 	set.StringSliceVarP(&f.options.APIVersions, "api-versions", "a", nil,

@@ -89,6 +89,11 @@ install_helm() {
   program "$1/bin" "$module" "v$2" cmd/helm "-X $module/internal/version.version=v$2$flags"
 }
 
+install_helm4() {
+  program "$1/bin" helm.sh/helm/v4 "v$2" cmd/helm "-X helm.sh/helm/v4/internal/version.version=v$2"
+  mv "$1/bin/helm" "$1/bin/helm4"
+}
+
 # Triton for the CPU with its Python back end. The Python it runs is Debian's 3.11 in a virtual environment of its own:
 # the back end ignores PYTHONPATH, and finds the environment by the python3 that comes first in PATH.
 install_triton() {

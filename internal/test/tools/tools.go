@@ -125,7 +125,7 @@ func inPath(program, version string) (string, bool) {
 		return "", false
 	}
 	flag := "--version"
-	if program == "helm" {
+	if strings.HasPrefix(program, "helm") {
 		flag = "version"
 	}
 	said, err := exec.Command(path, flag).CombinedOutput()

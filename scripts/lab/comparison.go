@@ -14,16 +14,16 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
 
-// times that each arm meets each load.
+// times that each arm runs under each load.
 const times = 3
 
-// compare runs what is left of a comparison inside the lab, and writes the page.
+// compare runs the missing part of a comparison inside the lab, and writes the page.
 func compare(ctx context.Context, d node.Dir) error {
 	pins, err := tools.Find()
 	if err != nil {
 		return err
 	}
-	// The metric of before comes from the library too, in the namespace of the runs.
+	// The previous metric comes from the library too, in the namespace of the runs.
 	query := exec.CommandContext(ctx, "go", "run", "./cmd/supersonic", "query", "queue-latency",
 		"--release", "sonic", "--namespace", "ab", "--rate-interval", "30s")
 	query.Dir, query.Stderr = pins.Repo, os.Stderr
@@ -44,7 +44,7 @@ func compare(ctx context.Context, d node.Dir) error {
 	return report(d, pins)
 }
 
-// inside runs what has no outcome yet.
+// inside runs everything that has no outcome yet.
 func inside(ctx context.Context, d node.Dir) error {
 	c, err := cluster.Open()
 	if err != nil {

@@ -39,7 +39,7 @@ Usage: go run . [-dir FOLDER] COMMAND
 Exit codes: 0, 1 for a fault, 2 for wrong usage, 3 when the machine cannot run it.
 `
 
-// errLacks means that the machine cannot run the node.
+// errLacks means that this machine cannot run the node.
 var errLacks = errors.New("this machine cannot run the lab")
 
 func main() {
@@ -48,7 +48,7 @@ func main() {
 	os.Exit(code(run(ctx, os.Args[1:])))
 }
 
-// code prints an error and turns it into an exit code. A command that was run for its own output has said what is wrong.
+// code prints an error and returns its exit code. A command that ran for its own output has already printed its error.
 func code(err error) int {
 	if exit, ok := err.(*exec.ExitError); ok {
 		return exit.ExitCode()
@@ -163,7 +163,7 @@ func up(ctx context.Context, d node.Dir) error {
 	return nil
 }
 
-// able is an error that names what this machine lacks.
+// able returns an error that lists what this machine lacks.
 func able(lacks []string) error {
 	if len(lacks) == 0 {
 		return nil
@@ -171,14 +171,14 @@ func able(lacks []string) error {
 	return fmt.Errorf("%w, it lacks:\n  %s", errLacks, strings.Join(lacks, "\n  "))
 }
 
-// sayer prints what goes on, with the seconds since the start.
+// sayer prints progress, with the seconds since the start.
 func sayer() func(string) {
 	begin := time.Now()
 	return func(what string) { fmt.Printf("%4.0fs %s\n", time.Since(begin).Seconds(), what) }
 }
 
-// prepare makes the binaries and images that are missing, and returns the
-// images' archives.
+// prepare makes missing binaries and images, and returns the archives of the
+// images.
 func prepare(ctx context.Context, d node.Dir, say func(string)) (build.Builder, []string, error) {
 	pins, err := tools.Find()
 	if err != nil {
@@ -192,7 +192,7 @@ func prepare(ctx context.Context, d node.Dir, say func(string)) (build.Builder, 
 		return programs, nil, err
 	}
 	for _, name := range []string{"helm", "promtool"} {
-		_ = os.Remove(d.Bin(name)) // It may name an earlier version.
+		_ = os.Remove(d.Bin(name)) // It may link to an earlier version.
 		if err := os.Symlink(pins.Path(name, "bin", name), d.Bin(name)); err != nil {
 			return programs, nil, err
 		}

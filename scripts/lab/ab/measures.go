@@ -11,15 +11,15 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 )
 
-// Measures are what is compared.
+// Measures are the numbers that are compared.
 type Measures struct {
 	ReplicaMinutes float64
 	Completed      float64
 	Failed         float64
 	P50, P90, P99  float64 // seconds
 	Changes        float64 // of the wanted size
-	Overshoot      float64 // servers above the ideal size
-	Steady         float64 // seconds that the last size was kept, until the end
+	Overshoot      float64 // replicas above the ideal size
+	Steady         float64 // seconds at the last size, until the end
 }
 
 // Measure reads one outcome of a load.

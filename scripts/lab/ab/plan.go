@@ -11,8 +11,8 @@ import (
 type Arm struct {
 	Name string
 	Says string // for the report
-	// Values are helm's arguments beside the lab's values file; ideal is the
-	// size at which the load's requests take twice their service time.
+	// Values are arguments of helm after the lab's values file. ideal is the size at
+	// which the load's requests take twice their service time.
 	Values func(ideal int, queueLatency string) []string
 }
 
@@ -62,7 +62,7 @@ type Load struct {
 
 var both = []string{"fast", "slow"}
 
-// Loads: the first is what is run by default.
+// Loads of the comparison. By default only the first one runs.
 var Loads = []Load{
 	{
 		"step-16", "16 synchronous clients on two models, starting at one replica", 4,
@@ -98,7 +98,7 @@ var Loads = []Load{
 	},
 }
 
-// start sets a phase's clients to work.
+// start starts a phase's clients.
 func (p Phase) start(address string, seed uint64) (*load.Run, error) {
 	if p.Rate > 0 {
 		return load.Arrivals{Address: address, Models: p.Models, Rate: p.Rate, Seed: seed}.Start()

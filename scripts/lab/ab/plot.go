@@ -99,7 +99,7 @@ func svg(rows [][]*plot.Plot) (template.HTML, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return "", err
 	}
-	// From <svg on: an XML declaration has no place inside a page.
+	// HTML has no XML declaration, so start at <svg.
 	return template.HTML(out.Bytes()[bytes.Index(out.Bytes(), []byte("<svg")):]), nil
 }
 

@@ -19,7 +19,7 @@ type Report struct {
 	Loads    []Section
 }
 
-// A Section is what a report says of one load.
+// A Section is the part of a report about one load.
 type Section struct {
 	Name, Says string
 	Plot       template.HTML
@@ -60,7 +60,7 @@ func (Report) Heads() []string {
 	return heads
 }
 
-// NewReport puts outcomes together.
+// NewReport makes a report of outcomes.
 func NewReport(all []Outcome, versions string) (Report, error) {
 	r := Report{Versions: versions}
 	var dates []string

@@ -15,7 +15,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
 
-// An Outcome is what one arm did with one load, once.
+// An Outcome is one run of one arm under one load.
 type Outcome struct {
 	Load   string         `json:"load"`
 	Arm    string         `json:"arm"`
@@ -25,13 +25,13 @@ type Outcome struct {
 	Calls  load.Result    `json:"calls"`
 }
 
-// file of an outcome, so that a broken comparison goes on where it was.
+// file of an outcome, so that an interrupted comparison can continue.
 func file(dir, name string, arm string, run int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.%s.%d.json", name, arm, run))
 }
 
 // All runs every arm under the loads, the given number of times, and keeps each
-// outcome in a file. The arms take turns, so that a slow hour hits all of them.
+// outcome in a file. The arms take turns, so that a slow phase of the machine affects all of them.
 func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, times int, queueLatency string, say func(string)) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -77,7 +77,7 @@ func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queu
 		ctx := context.WithoutCancel(ctx)
 		return errors.Join(r.Uninstall(ctx), c.RemoveNamespace(ctx, r.Namespace))
 	}
-	if err := remove(); err != nil { // What an interrupted run has left.
+	if err := remove(); err != nil { // left by an interrupted run
 		return o, err
 	}
 	defer func() {

@@ -1,4 +1,4 @@
-// Package addons installs what every cluster has, and KEDA.
+// Package addons installs DNS and KEDA.
 package addons
 
 import (
@@ -18,8 +18,8 @@ var dns string
 //go:embed keda.yaml
 var keda string
 
-// Install applies name service and KEDA and returns when both serve. kedaConfig
-// is the folder of manifests in KEDA's module.
+// Install applies DNS and KEDA and returns when both are ready. kedaConfig is the
+// folder of manifests in KEDA's module.
 func Install(ctx context.Context, d node.Dir, coreDNS, kedaVersion, kedaConfig string, say func(string)) error {
 	say("name service")
 	if err := apply(ctx, d, "-f", "dns/dns.yaml", strings.ReplaceAll(dns, "VERSION", coreDNS)); err != nil {
@@ -46,7 +46,7 @@ func Install(ctx context.Context, d node.Dir, coreDNS, kedaVersion, kedaConfig s
 	return nil
 }
 
-// apply writes a manifest under run and applies it: as a file, or with -k its folder.
+// apply writes a manifest below run and applies it, as a file, or as a folder with -k.
 func apply(ctx context.Context, d node.Dir, flag, name, text string) error {
 	path := d.Run(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

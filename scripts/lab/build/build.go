@@ -36,7 +36,7 @@ func (b Builder) File(name string) (file, version string) {
 
 func (b Builder) file(p program) string { return filepath.Join(b.Dir, "bin", p.name+"-"+p.version) }
 
-// All builds the programs that are missing, and links each under the names that it is started under.
+// All builds missing programs, and links each under the names that it is started by.
 func (b Builder) All(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(b.Dir, "bin"), 0o755); err != nil {
 		return err
@@ -52,14 +52,14 @@ func (b Builder) All(ctx context.Context) error {
 		for _, p := range s.programs {
 			for _, name := range p.links {
 				link := filepath.Join(b.Dir, "bin", name)
-				_ = os.Remove(link) // It may name an earlier version.
+				_ = os.Remove(link) // It may link to an earlier version.
 				if err := os.Symlink(filepath.Base(b.file(p)), link); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	// The lab's own needs no module.
+	// The lab's own program is part of its module.
 	_, err := goTool(ctx, b.Pins.Module, "build", "-o", filepath.Join(b.Dir, "bin", "pause"), "./pause")
 	return err
 }
@@ -94,7 +94,7 @@ func (b Builder) build(ctx context.Context, s source, programs []program) error 
 	return nil
 }
 
-// versionFlags tell a program its version: helm, for one, asks the API server.
+// versionFlags set a program's version, which helm reads from the API server.
 func versionFlags(s source) string {
 	if s.module == kedaModule {
 		return " -X " + kedaModule + "/version.Version=" + s.version
@@ -108,8 +108,8 @@ func versionFlags(s source) string {
 	return flags
 }
 
-// module makes the main module of a source. It requires the lab's own too, so that what both have is of one version and
-// is compiled once.
+// module writes the main module of a source. It also requires the lab's module, so that shared dependencies have one
+// version and are compiled once.
 func (b Builder) module(ctx context.Context, s source, src string) error {
 	upstream, err := fetch(ctx, s.module, s.version)
 	if err != nil {
@@ -181,9 +181,9 @@ var (
 	required   = regexp.MustCompile(`(?m)^(\s*(?:require )?k8s\.io/\S+) v0\.0\.0( |$)`)
 )
 
-// own turns Kubernetes' go.mod into the lab's: another name, and published modules instead of folders beside it.
+// own turns Kubernetes' go.mod into the lab's: with another name, and published modules in place of local folders.
 func own(s source, text []byte) []byte {
-	_, minor, _ := strings.Cut(s.version, ".") // 1.34.2 publishes its parts as v0.34.2
+	_, minor, _ := strings.Cut(s.version, ".") // the modules of 1.34.2 are v0.34.2
 	out := moduleLine.ReplaceAllString(string(text), "module lab/"+s.name+"\n\nrequire "+s.module+" v"+s.version)
 	out = local.ReplaceAllString(out, "${1}${2} => ${2} v0."+minor)
 	return []byte(required.ReplaceAllString(out, "${1} v0."+minor+"${2}"))
@@ -193,7 +193,7 @@ func own(s source, text []byte) []byte {
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", "10", "go"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOGC=400") // Compilers collect less.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOGC=400") // for the compiler, which is faster with more memory
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// The lab's KEDA has three of its scalers. The other seventy bring the clients
-// of as many services with them, which are most of the time that KEDA takes to
-// build. All else is built as it is published.
+// The lab's KEDA has three of its scalers. The other seventy need clients of as
+// many services, which would take most of the build time. Everything else is as
+// published.
 var (
 	scalers     = []string{"prometheus", "cpu", "memory"}
 	scalerFiles = []string{"scaler.go", "prometheus_scaler.go", "cpu_memory_scaler.go"}
 )
 
-// sharedByScalers is what the kept ones use of those that are left out.
+// sharedByScalers is what the remaining scalers use of those that are left out.
 const sharedByScalers = "\nconst externalMetricType = \"External\"\n"
 
 // scalerCase is one line of KEDA's choice among its scalers.
@@ -60,7 +60,7 @@ func copyKEDA(from, to string) error {
 	})
 }
 
-// fewerScalers takes the scalers that are left out out of KEDA's choice.
+// fewerScalers removes the scalers that are left out from KEDA's choice.
 func fewerScalers(text []byte) ([]byte, error) {
 	kept := 0
 	out := scalerCase.ReplaceAllStringFunc(string(text), func(c string) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
 
-// Versions of what only the lab needs; the others are the repository's pins.
+// Versions of programs that only the lab needs. All others are pinned in scripts/tools/versions.txt.
 const (
 	CoreDNS    = "1.13.2"
 	etcd       = "3.6.5"
@@ -24,11 +24,11 @@ const (
 type program struct {
 	name, version string
 	pkg           string   // its main package in its source
-	links         []string // the names that it is started under
+	links         []string // the names that it is started by
 }
 
-// A source is a main module that programs are built in together, since what they share is compiled once. Its go.mod is
-// that of the upstream module, whose replacements count in a main module alone.
+// A source is a main module in which several programs are built, so that what they share is compiled once. Its go.mod is
+// a copy of the upstream module's, because Go ignores the replacements of other modules.
 type source struct {
 	name, module, version string
 	requires              []string // further modules, with versions

@@ -1,5 +1,5 @@
-// Package cluster installs releases of the chart in the lab's cluster, and
-// tells what they do.
+// Package cluster installs releases of the chart in the lab's cluster and watches
+// them.
 package cluster
 
 import (
@@ -78,8 +78,8 @@ func (c *Cluster) run(ctx context.Context, input, program string, args ...string
 	return stdout.String(), nil
 }
 
-// Await calls f once a second until it returns nil; with the last error when
-// the time is up.
+// Await calls f once a second until it returns nil. After the limit it returns the
+// last error.
 func Await(ctx context.Context, limit time.Duration, what string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -17,8 +17,7 @@ type Release struct {
 	Namespace string
 }
 
-// Namespace makes a namespace that holds every pod to the restricted Pod
-// Security Standard.
+// Namespace creates a namespace that enforces the restricted Pod Security Standard.
 func (c *Cluster) Namespace(ctx context.Context, name string) error {
 	_, err := c.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
@@ -30,7 +29,7 @@ func (c *Cluster) Namespace(ctx context.Context, name string) error {
 	return err
 }
 
-// RemoveNamespace removes a namespace and waits until all in it is gone.
+// RemoveNamespace removes a namespace and waits until everything in it is gone.
 func (c *Cluster) RemoveNamespace(ctx context.Context, name string) error {
 	err := c.Kube.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -77,8 +76,8 @@ func (r Release) Uninstall(ctx context.Context) error {
 	})
 }
 
-// AllPods are those of one component of the release, or of all of it, however far
-// their end is.
+// AllPods are the pods of one component of the release, or of all, including
+// terminating ones.
 func (r Release) AllPods(ctx context.Context, component string) ([]corev1.Pod, error) {
 	selector := "app.kubernetes.io/instance=" + r.Name
 	if component != "" {

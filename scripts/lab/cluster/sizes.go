@@ -14,7 +14,7 @@ import (
 type Size struct {
 	At     time.Duration `json:"at"` // since the start of the watch
 	Wanted int32         `json:"wanted"`
-	Pods   int32         `json:"pods"` // that are not on their way out
+	Pods   int32         `json:"pods"` // not terminating
 	Ready  int32         `json:"ready"`
 }
 
@@ -28,8 +28,8 @@ type Sizes struct {
 	ended  chan struct{}
 }
 
-// WatchSizes looks at the release's Triton Deployment, four times a second,
-// until Stop. While the API server is away nothing is written down.
+// WatchSizes reads the release's Triton Deployment four times a second until Stop.
+// It records nothing while the API server is down.
 func (r Release) WatchSizes(ctx context.Context) *Sizes {
 	ctx, stop := context.WithCancel(ctx)
 	s := &Sizes{begin: time.Now(), stop: stop, ended: make(chan struct{})}
@@ -77,7 +77,7 @@ func (s *Sizes) Stop() []Size {
 	return s.Course()
 }
 
-// Course is what has been seen so far.
+// Course is the record so far.
 func (s *Sizes) Course() []Size {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Sizes) Course() []Size {
 // Since is the time since the start of the watch.
 func (s *Sizes) Since() time.Duration { return time.Since(s.begin) }
 
-// Last is the size now; no size is -1, while nothing has been seen.
+// Last is the latest size, with -1 for every number before the first reading.
 func (s *Sizes) Last() Size {
 	course := s.Course()
 	if len(course) == 0 {
@@ -96,7 +96,7 @@ func (s *Sizes) Last() Size {
 	return course[len(course)-1]
 }
 
-// Unchanged says for how long nothing has changed, 0 while nothing has been seen.
+// Unchanged is the time since the last change, or 0 before the first reading.
 func (s *Sizes) Unchanged() time.Duration {
 	course := s.Course()
 	if len(course) == 0 {
@@ -105,8 +105,7 @@ func (s *Sizes) Unchanged() time.Duration {
 	return s.Since() - course[len(course)-1].At
 }
 
-// Steady says for how long the wanted size has been what it is, with every
-// server ready.
+// Steady is how long the wanted size has been constant with every replica ready.
 func (s *Sizes) Steady() time.Duration {
 	course := s.Course()
 	if len(course) == 0 {
@@ -122,7 +121,7 @@ func (s *Sizes) Steady() time.Duration {
 	return s.Since() - course[i].At
 }
 
-// Changes are the sizes that were wanted one after the other.
+// Changes are the wanted sizes in order.
 func Changes(course []Size) []int32 {
 	var changes []int32
 	for _, s := range course {
@@ -133,8 +132,8 @@ func Changes(course []Size) []int32 {
 	return changes
 }
 
-// ReplicaSeconds is what a course costs until end: every pod counts, from its
-// start until it is told to go.
+// ReplicaSeconds is the cost of a course until end: every pod counts from its
+// creation until its deletion.
 func ReplicaSeconds(course []Size, end time.Duration) float64 {
 	sum := 0.0
 	for i, s := range course {

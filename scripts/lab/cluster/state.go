@@ -31,7 +31,7 @@ func (c *Cluster) State(ctx context.Context, namespace string) string {
 	return s.String()
 }
 
-// logs are the ends of the logs of every container, and of those before them.
+// logs are the last lines of every container's log, and of its previous instance.
 func (c *Cluster) logs(ctx context.Context, namespace string) string {
 	names, err := c.Kubectl(ctx, "", "--namespace", namespace, "get", "pods", "-o", "name")
 	if err != nil {

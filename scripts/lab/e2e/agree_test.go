@@ -16,10 +16,10 @@ import (
 // milliseconds, in bins.
 const tolerance = 0.15
 
-// agree asks both rendered queries with promtool and compares the answers with
-// what the clients wrote down over the last minute, which a fleet of that many
-// servers has served. Of the time that servers execute, clients know only the
-// least: the models' own. It returns what KEDA reads.
+// agree evaluates both rendered queries with promtool and compares them with what
+// the clients recorded over the last minute, served by that many replicas. Of the
+// execution time, clients know only a lower bound: the models' own time. It returns
+// the value that KEDA reads.
 func (f fleet) agree(replicas float64, runs ...*load.Run) (neededReplicas float64) {
 	f.t.Helper()
 	needed, ratio, err := f.rendered(f.t.Context())
@@ -53,11 +53,11 @@ func (f fleet) agree(replicas float64, runs ...*load.Run) (neededReplicas float6
 func far(got, want float64) bool { return math.Abs(got-want) > tolerance*want }
 
 // bookkeeping is the mean number of requests in flight over the last minute, and
-// of those being executed, if the models took no more than their own time.
+// the mean number that executed, if each took just its model's time.
 func bookkeeping(runs []*load.Run) (inFlight, serving float64) {
 	for _, run := range runs {
 		r := run.SoFar()
-		// A call that has not ended yet is not written down: leave the last second out.
+		// Calls that have not ended are not recorded, so leave out the last second.
 		from, to := r.Lasted-61*time.Second, r.Lasted-time.Second
 		inFlight += r.InFlight(from, to)
 		for name, text := range images.Models {
@@ -71,7 +71,7 @@ func bookkeeping(runs []*load.Run) (inFlight, serving float64) {
 // gateQuery is the query in the gate's table, a long literal of Lua.
 var gateQuery = regexp.MustCompile(`(?s)\n\s+query = \[=*\[\n(.*?)\]=*\],\n`)
 
-// rendered are the queries that KEDA and the gate ask.
+// rendered returns the queries of KEDA and of the gate.
 func (f fleet) rendered(ctx context.Context) (needed, ratio string, err error) {
 	needed, err = lab.Kubectl(ctx, "", "--namespace", f.Namespace, "get", "scaledobjects.keda.sh", "-o",
 		`jsonpath={.items[0].spec.triggers[?(@.name=="load")].metadata.query}`)

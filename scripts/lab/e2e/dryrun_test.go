@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// place is what a values file says of where it is meant to be installed.
+// place is the Kubernetes version and the APIs that a values file is meant for.
 var place = regexp.MustCompile(`(?m)^# release: (\S+?)(?:, namespace: (\S+))?$`)
 
-// The API server, with the CRDs of KEDA and of the Prometheus Operator, takes
-// the manifests of every values file. Nothing is made.
+// The API server, with the CRDs of KEDA and of the Prometheus Operator, accepts the
+// manifests of every values file in a dry run.
 func TestServerTakesEveryValuesFile(t *testing.T) {
 	must(t, lab.Pins.Install(t.Context(), "prometheus-operator"))
 	_, err := lab.Kubectl(t.Context(), "", "apply", "--server-side", "--force-conflicts",

@@ -40,8 +40,8 @@ type fleet struct {
 	token load.Token // of its clients
 }
 
-// install makes a namespace with the test's name and a release in it, prints
-// the state after a failure, and removes both at the end.
+// install creates a namespace with the test's name and a release in it, and removes
+// both at the end. After a failure it prints the state.
 func install(t testing.TB, name string, args ...string) fleet {
 	t.Helper()
 	f := fleet{Release: cluster.Release{Cluster: lab, Name: "sonic", Namespace: name}, t: t}
@@ -50,7 +50,7 @@ func install(t testing.TB, name string, args ...string) fleet {
 	return f
 }
 
-// cleanup has the release and its namespace removed when the test ends.
+// cleanup removes the release and its namespace when the test ends.
 func (f fleet) cleanup() {
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
@@ -72,8 +72,8 @@ func (f fleet) explain(ctx context.Context) {
 	}
 }
 
-// emptyNamespace makes a namespace that goes with the test, and removes what a
-// broken run has left of it first.
+// emptyNamespace creates a namespace for the test. What an interrupted run left of
+// it is removed first.
 func emptyNamespace(t testing.TB, name string) {
 	t.Helper()
 	must(t, lab.RemoveNamespace(t.Context(), name))
@@ -85,7 +85,7 @@ func emptyNamespace(t testing.TB, name string) {
 	must(t, lab.Namespace(t.Context(), name))
 }
 
-// theNode is the cluster's only one.
+// theNode is the name of the cluster's only node.
 func theNode(t testing.TB) *corev1.Node {
 	t.Helper()
 	nodes, err := lab.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
@@ -93,7 +93,7 @@ func theNode(t testing.TB) *corev1.Node {
 	return &nodes.Items[0]
 }
 
-// state is what a person would ask for after a failure.
+// state is what a person would look at after a failure.
 func (f fleet) state(ctx context.Context) string {
 	var s strings.Builder
 	s.WriteString(lab.State(ctx, f.Namespace))
@@ -131,7 +131,7 @@ func (f fleet) dial() *load.Client {
 	return client
 }
 
-// clients sets synchronous clients to work.
+// clients starts synchronous clients.
 func (f fleet) clients(number int, models ...string) *load.Run {
 	f.t.Helper()
 	run, err := load.Clients{Address: f.envoy(), Models: models, Number: number, Token: f.token}.Start()
@@ -151,13 +151,13 @@ func (f fleet) firstAnswer(limit time.Duration) {
 	})
 }
 
-// await ends the test unless f comes true within the limit.
+// await fails the test unless f returns nil within the limit.
 func (f fleet) await(limit time.Duration, what string, check func(context.Context) error) {
 	f.t.Helper()
 	must(f.t, cluster.Await(f.t.Context(), limit, what, check))
 }
 
-// awaitSize waits until a fleet wants a size and all of it is ready.
+// awaitSize waits until a fleet has a size and every replica is ready.
 func (f fleet) awaitSize(sizes *cluster.Sizes, limit time.Duration, size int32) {
 	f.t.Helper()
 	f.await(limit, fmt.Sprintf("a fleet of %d", size), func(context.Context) error {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A release answers soon after its installation, all of it is healthy, helm
-// test passes, and nothing is left after its removal.
+// A release answers soon after its installation, every part is healthy, helm test
+// passes, and nothing is left after its removal.
 func TestInstall(t *testing.T) {
 	before := objects(t, "install")
 	begin := time.Now()
@@ -38,7 +38,7 @@ func TestInstall(t *testing.T) {
 }
 
 // healthy awaits that every pod is ready, KEDA reads the metric, and Prometheus
-// scrapes all that it is to scrape. No container may have restarted.
+// scrapes every target. No container may have restarted.
 func (f fleet) healthy(limit time.Duration) {
 	f.t.Helper()
 	f.await(limit, "healthy objects", func(ctx context.Context) error {
@@ -85,7 +85,7 @@ func (f fleet) noRestarts() {
 	}
 }
 
-// objects are all that a namespace holds but what Kubernetes itself puts there.
+// objects are all objects of a namespace except those that Kubernetes itself creates.
 func objects(t testing.TB, namespace string) map[string]bool {
 	t.Helper()
 	kinds, err := lab.Kubectl(t.Context(), "", "api-resources", "--verbs=list", "--namespaced", "-o", "name")

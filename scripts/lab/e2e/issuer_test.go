@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// An issuer makes tokens, and has its keys (JWKS) read over TLS. Only the
-// authority in the Secret "authority" vouches for it.
+// An issuer signs tokens and serves its keys (JWKS) over TLS, with a certificate of
+// the authority in the Secret "authority".
 type issuer struct {
 	key  *ecdsa.PrivateKey
 	jwks string // where its keys are
@@ -64,7 +64,7 @@ func startIssuer(t testing.TB, namespace string) issuer {
 	return issuer{key, "https://" + host + "/keys"}
 }
 
-// vouch writes the Secret "authority".
+// vouch creates the Secret "authority".
 func vouch(t testing.TB, namespace string, certificate []byte) {
 	t.Helper()
 	_, err := lab.Kube.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{
@@ -74,7 +74,7 @@ func vouch(t testing.TB, namespace string, certificate []byte) {
 	must(t, err)
 }
 
-// publish makes a process of the node the Service "keys", port 443.
+// publish exposes a process of the node as the Service "keys", port 443.
 func publish(t testing.TB, namespace string, address *net.TCPAddr) {
 	t.Helper()
 	_, err := lab.Kube.CoreV1().Services(namespace).Create(t.Context(), &corev1.Service{
@@ -92,13 +92,13 @@ func publish(t testing.TB, namespace string, address *net.TCPAddr) {
 	must(t, err)
 }
 
-// values turn the authentication by this issuer on.
+// values enable authentication by this issuer.
 func (i issuer) values() []string {
 	return []string{"--set-json", fmt.Sprintf(`envoy.auth={"enabled":true,"providers":[{"name":"lab","issuer":%q,"jwksUri":%q,`+
 		`"audiences":["inference"],"ca":{"secretName":"authority"}}]}`, issuerName, i.jwks)}
 }
 
-// token is for an audience, for a quarter of an hour.
+// token signs a token for an audience that is valid for 15 minutes.
 func (i issuer) token(t testing.TB, audience string) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{

@@ -15,9 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// With NetworkPolicies everything that has to work does, over connections that
-// are all made under them, and nobody else reaches a port. Without them everybody
-// reaches every port, so it is the policies that keep them out.
+// With NetworkPolicies everything works that has to, over connections opened while
+// they apply, and other pods reach no port. Without them other pods reach every
+// port, which shows that the policies make the difference.
 func TestNetworkPolicies(t *testing.T) {
 	client, stranger := outsider(t, "clients"), outsider(t, "strangers")
 	f := install(t, "policies", append(gated, "--set", "networkPolicy.enabled=true", "--set-json",
@@ -44,8 +44,8 @@ func TestNetworkPolicies(t *testing.T) {
 	f.awaitReached(neighbour, all...)
 }
 
-// readsPrometheus puts a load on the fleet that only grows when KEDA reads
-// Prometheus, and is only turned away when the gate does.
+// readsPrometheus loads the fleet so that it grows only if KEDA reaches Prometheus,
+// and calls are refused only if the gate does.
 func (f fleet) readsPrometheus() {
 	f.t.Helper()
 	sizes := f.WatchSizes(f.t.Context())
@@ -56,7 +56,7 @@ func (f fleet) readsPrometheus() {
 	sizes.Stop()
 }
 
-// A caller is a pod, named after its namespace, that calls others.
+// A caller is a pod, named after its namespace, that connects to others.
 type caller struct{ namespace string }
 
 // outsider is a caller in a namespace of its own.
@@ -83,7 +83,7 @@ func (c caller) kubectl(ctx context.Context, input string, args ...string) (stri
 	return lab.Kubectl(ctx, input, append([]string{"--namespace", c.namespace}, args...)...)
 }
 
-// asks calls Envoy by its name, as a client does, until a server answers.
+// asks calls Envoy by its name, as a client does, until a replica answers.
 func (c caller) asks(f fleet) error {
 	script, err := os.ReadFile(filepath.Join(lab.Chart(), "files", "fleet-ready.sh"))
 	if err != nil {
@@ -94,10 +94,10 @@ func (c caller) asks(f fleet) error {
 	return err
 }
 
-// connect prints those of its arguments, HOST:PORT, that take a connection.
+// connect prints those of its arguments, HOST:PORT, that accept a connection.
 const connect = `for a; do timeout 2 bash -c "exec 3<>/dev/tcp/${a/://}" 2>/dev/null && echo "$a"; done; true`
 
-// reaches says at which of the ports somebody takes the caller's connections.
+// reaches returns the ports that accept connections from the caller.
 func (c caller) reaches(ctx context.Context, ports map[string][]string) ([]string, error) {
 	args := []string{"exec", "caller", "--", "bash", "-c", connect, "connect"}
 	for _, addresses := range ports {

@@ -15,9 +15,9 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 )
 
-// Parts of the whole fail while sixteen clients are at work. The fleet keeps its
-// size, the clients lose no request but those that a killed server had, and the
-// gate, which is to be closed while it knows nothing, follows that choice.
+// One part after another fails while sixteen clients call. The fleet keeps its
+// size, only requests on a killed replica fail, and the gate, which is set to
+// closed while the load is unknown, refuses new clients.
 func TestOutages(t *testing.T) {
 	const gate = "envoy.rate_limiter.prometheus_based."
 	f := install(t, "outage", "--set", "keda.scaleDown.stabilizationWindowSeconds=120",
@@ -39,7 +39,7 @@ func TestOutages(t *testing.T) {
 type outage struct {
 	name    string
 	lasts   time.Duration
-	mayFail int // requests that go down with the part: at most one of each client
+	mayFail int // requests that may fail with the part: at most one of each client
 	gate    codes.Code
 	begin   func(context.Context) error
 	end     func(context.Context) error
@@ -84,12 +84,12 @@ func (o outage) run(f fleet) {
 	}
 }
 
-// resumes waits until everything goes on as before.
+// resumes waits until everything works as before.
 func (o outage) resumes(f fleet, sizes *cluster.Sizes) {
 	f.t.Helper()
 	ended := sizes.Since()
 	f.await(4*time.Minute, "a fleet that is read again and stays", func(ctx context.Context) error {
-		// Long enough for what the outage has set off to show.
+		// Long enough for consequences of the outage to show.
 		if s := sizes.Last(); sizes.Since()-ended < 75*time.Second || sizes.Steady() < 45*time.Second {
 			return fmt.Errorf("%d wanted, %d ready, steady for %s", s.Wanted, s.Ready, sizes.Steady())
 		}
@@ -98,8 +98,8 @@ func (o outage) resumes(f fleet, sizes *cluster.Sizes) {
 	f.awaitIndex(time.Minute, codes.OK)
 }
 
-// read says whether KEDA reads the metric, and not its fallback, and the HPA
-// goes by it.
+// read checks that KEDA reads the metric, not its fallback, and that the HPA uses
+// it.
 func (f fleet) read(ctx context.Context) error {
 	for _, c := range []struct{ kind, condition, want string }{
 		{"hpa", "ScalingActive", "True"},
@@ -154,8 +154,8 @@ func (f fleet) scalePrometheus(replicas int) func(context.Context) error {
 	}
 }
 
-// scrapeEnvoy lets every scrape of Envoy fail, or not, by a limit of one sample.
-// Prometheus reads its configuration again by itself.
+// scrapeEnvoy makes scrapes of Envoy fail, or succeed, by a limit of one sample.
+// Prometheus reloads its configuration by itself.
 func (f fleet) scrapeEnvoy(on bool) func(context.Context) error {
 	const job = "job_name: sonic-envoy"
 	const limit = "job_name: sonic-envoy\n    sample_limit: 1"

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// query asks the release's own Prometheus. The answer has to be one number.
+// query queries the release's own Prometheus, which must answer with one number.
 func (f fleet) query(ctx context.Context, expr string) (float64, error) {
 	address, err := f.Address(ctx, f.Name+"-prometheus-server", "http")
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *sample) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// promtool asks with the real promtool, as a person does.
+// promtool queries with the real promtool, as a person does.
 func (f fleet) promtool(ctx context.Context, expr string) (float64, error) {
 	address, err := f.Address(ctx, f.Name+"-prometheus-server", "http")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 )
 
-// Two releases of one name in two namespaces, read by one Prometheus, do not
-// see each other: the one grows, the other stays.
+// Two releases of the same name in two namespaces, scraped by one Prometheus, are
+// independent: one grows, the other keeps its size.
 func TestTwoReleasesOnOnePrometheus(t *testing.T) {
 	const monitoring = "monitoring"
 	must(t, lab.Namespace(t.Context(), monitoring))

@@ -11,11 +11,10 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 )
 
-// Sixteen synchronous clients on two models, one instance of each on every
-// server, keep 16/(2·2) = 4 servers at twice the service time. The fleet grows
-// to its answer and stays; when most clients leave it shrinks again, and those
-// that stay lose no request. The gate's and KEDA's queries say what the clients
-// saw.
+// Sixteen synchronous clients call two models with one instance on every replica,
+// so that 16/(2·2) = 4 replicas answer within twice the service time. The fleet
+// grows to its answer and stays. When most clients leave it shrinks, and no request
+// fails. The queries of KEDA and of the gate agree with what the clients saw.
 func TestStep(t *testing.T) {
 	f := install(t, "step", "--set", "envoy.rate_limiter.prometheus_based.enabled=true", "--set", "serverAdmissionThreshold=50")
 	f.firstAnswer(time.Minute)

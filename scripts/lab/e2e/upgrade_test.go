@@ -15,14 +15,14 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
 
-// gated is a fleet of two at most with the gate on: 16 clients keep it at four
-// times the service time.
+// gated is a fleet of at most two replicas with the gate on: with 16 clients,
+// requests take four times their service time.
 var gated = []string{
 	"--set", "keda.maxReplicaCount=2", "--set", "envoy.rate_limiter.prometheus_based.enabled=true",
 }
 
-// An upgrade of a fleet that has grown leaves its size alone, and a changed
-// gate reaches Envoy; no request fails.
+// An upgrade of a fleet that has grown keeps its size, a changed gate takes effect,
+// and no request fails.
 func TestUpgradeWhileScaled(t *testing.T) {
 	f := install(t, "upgrade", append(gated, "--set", "serverAdmissionThreshold=100")...)
 	f.firstAnswer(time.Minute)
@@ -43,9 +43,9 @@ func TestUpgradeWhileScaled(t *testing.T) {
 	noneFailed(t, "clients during the upgrade", run.Stop())
 }
 
-// Callers show a token, except for health. Beyond the threshold new clients are
-// turned away with the right status, while those inside go on; when the load is
-// gone, they are let in.
+// Calls need a token, except for health. Above the threshold new clients are
+// refused with the right status, while admitted ones continue; after the load ends,
+// they are admitted.
 func TestGate(t *testing.T) {
 	issuer := startIssuer(t, "gate")
 	f := install(t, "gate", append(issuer.values(), gated...)...)
@@ -66,7 +66,7 @@ func TestGate(t *testing.T) {
 	f.awaitIndex(3*time.Minute, codes.OK)
 }
 
-// indexEndsWith makes one call; health is for everybody.
+// indexEndsWith makes one call.
 func indexEndsWith(t testing.TB, client *load.Client, want codes.Code) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -77,7 +77,7 @@ func indexEndsWith(t testing.TB, client *load.Client, want codes.Code) {
 	}
 }
 
-// awaitIndex calls the method with which a job begins until it ends as wanted.
+// awaitIndex makes the first call of a job until it ends with that code.
 func (f fleet) awaitIndex(limit time.Duration, want codes.Code) {
 	f.t.Helper()
 	client := f.dial()

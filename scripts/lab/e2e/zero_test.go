@@ -13,12 +13,12 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
 
-// zero are the values of a fleet that goes to nothing when idle. The cool-down
-// is the least that the chart takes: the server's start-up budget.
+// zero are the values of a fleet that scales to zero when idle. The cooldown is the
+// minimum that the chart accepts: the start-up budget of a replica.
 var zero = []string{"--set", "keda.minReplicaCount=0", "--set", "keda.cooldownPeriod=60"}
 
-// Without hold, calls are refused until the first server is ready; the fleet
-// goes back to nothing when nobody calls.
+// Without the hold, calls are refused until the first replica is ready. The fleet
+// returns to zero when calls end.
 func TestFromZero(t *testing.T) {
 	f := install(t, "zero", zero...)
 	client := f.dial()
@@ -43,8 +43,8 @@ func TestFromZero(t *testing.T) {
 	f.awaitNothing(sizes, client)
 }
 
-// With hold, the call with which a job begins waits at Envoy until a server is
-// ready, and every call after it is answered.
+// With the hold, the first call of a job waits at Envoy until a replica is ready,
+// and every later call is answered.
 func TestFromZeroWithHold(t *testing.T) {
 	f := install(t, "hold", append(zero, "--set", "envoy.hold.enabled=true", "--set", "envoy.hold.maxSeconds=120")...)
 	client := f.dial()
@@ -66,8 +66,8 @@ func TestFromZeroWithHold(t *testing.T) {
 	f.awaitNothing(sizes, client)
 }
 
-// awaitNothing waits for zero replicas, of which the last has ended its drain,
-// so that Envoy knows of no server. Asking for readiness wakes nobody.
+// awaitNothing waits for zero replicas and for the end of the last drain, so that
+// Envoy knows no replica. Asking for readiness does not wake the fleet.
 func (f fleet) awaitNothing(sizes *cluster.Sizes, client *load.Client) {
 	f.t.Helper()
 	f.awaitSize(sizes, 5*time.Minute, 0)
@@ -80,8 +80,8 @@ func (f fleet) awaitNothing(sizes *cluster.Sizes, client *load.Client) {
 	})
 }
 
-// A cap above what the node can hold: servers that cannot be scheduled do not
-// raise the number that is asked for.
+// With a maximum above what fits on the node, pods that cannot be scheduled do not
+// raise the number of replicas that KEDA asks for.
 func TestUnschedulablePods(t *testing.T) {
 	third := theNode(t).Status.Allocatable.Cpu().MilliValue() / 3
 	f := install(t, "cap", "--set", "keda.maxReplicaCount=40", "--set", fmt.Sprintf("triton.resources.requests.cpu=%dm", third),
@@ -99,7 +99,7 @@ func TestUnschedulablePods(t *testing.T) {
 	noneFailed(t, "clients", run.Stop())
 	last := sizes.Last()
 	t.Logf("%d wanted, %d ready", last.Wanted, last.Ready)
-	// 16 clients at twice the service time are never worth more than 8 servers.
+	// 16 clients at twice the service time never need more than 8 replicas.
 	if last.Wanted > 8 {
 		t.Errorf("%d servers wanted, want at most 8", last.Wanted)
 	}

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// An Image is what the container runtime is to know under Name.
+// An Image is imported into the container runtime as Name.
 type Image struct {
 	Name       string   // with registry and tag
 	Entrypoint []string // may be empty
@@ -22,8 +22,8 @@ type Image struct {
 	fill       func(*layer) error
 }
 
-// write puts the image, of one layer, into an archive that a container runtime
-// imports. The file appears only when it is complete.
+// write writes the image, with one layer, to an archive for a container runtime.
+// The file appears only when it is complete.
 func (i Image) write(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/tools"
 )
 
-// recipe is part of every archive's name: raise it when an image changes
-// though no version does.
+// recipe is part of every archive's name. Increase it when an image changes but no
+// version does.
 const recipe = "r5"
 
 //go:embed model.py
@@ -51,8 +51,8 @@ func (b Builder) All(ctx context.Context) ([]string, error) {
 	return archives, nil
 }
 
-// images by name and version. Their names are those of the images that they
-// stand for, so that charts and manifests need no other.
+// images by name and version. They have the names of the images that they replace,
+// so that charts and manifests need no change.
 func (b Builder) images(ctx context.Context) map[string]Image {
 	envoy, triton, prometheus := b.Pins.Version("envoy"), b.Pins.Version("triton"), b.Pins.Version("prometheus")
 	all := map[string]Image{
@@ -88,7 +88,7 @@ func (b Builder) images(ctx context.Context) map[string]Image {
 	return all
 }
 
-// static is an image of one program that needs nothing else.
+// static is an image of one statically linked program.
 func (b Builder) static(program, name, target, user string) Image {
 	return Image{
 		Name: name, Entrypoint: []string{target}, Env: []string{searchPath}, User: user,
@@ -102,7 +102,7 @@ func (b Builder) static(program, name, target, user string) Image {
 	}
 }
 
-// dynamic fills an image with a pinned program and the C library: no shell.
+// dynamic fills an image with a pinned program and the C library, without a shell.
 func (b Builder) dynamic(ctx context.Context, part, target string) func(*layer) error {
 	return func(l *layer) error {
 		if err := b.debian(ctx, l, "libc6"); err != nil {
@@ -112,7 +112,7 @@ func (b Builder) dynamic(ctx context.Context, part, target string) func(*layer) 
 	}
 }
 
-// debian adds packages and all that they depend on.
+// debian adds packages and their dependencies.
 func (b Builder) debian(ctx context.Context, l *layer, names ...string) error {
 	specs, err := closure(ctx, names...)
 	if err != nil {
@@ -130,8 +130,8 @@ func (b Builder) debian(ctx context.Context, l *layer, names ...string) error {
 	return l.dir("tmp", 0o1777)
 }
 
-// triton is the server with its Python back end, on the CPU, and Models in
-// /models. The back end starts its processes with bash.
+// triton is the server with its Python backend, on the CPU, and Models in /models.
+// The backend starts its processes with bash.
 func (b Builder) triton(ctx context.Context, l *layer) error {
 	if err := b.debian(ctx, l, "bash", "dash", "coreutils", "grep", "libpython3.11", "libexpat1", "libstdc++6"); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (b Builder) triton(ctx context.Context, l *layer) error {
 	return nil
 }
 
-// placeTriton puts the server where its own image has it, and its libraries
+// placeTriton puts the server at the path of its official image, and its libraries
 // where no other program finds them.
 func placeTriton(path string) string {
 	if rest, ok := strings.CutPrefix(path, "pytriton/tritonserver/"); ok {

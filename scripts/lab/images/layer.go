@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// A layer collects files into a tar stream. The first entry of a path stays.
+// A layer collects files in a tar stream. The first entry of a path wins.
 type layer struct {
 	w    *tar.Writer
 	seen map[string]bool
@@ -26,8 +26,8 @@ func newLayer(w io.Writer) *layer {
 	return &layer{w: tar.NewWriter(w), seen: map[string]bool{}}
 }
 
-// header writes an entry's header after those of its folders, and says whether
-// the entry is new. All belongs to root.
+// header writes an entry's header after those of its folders, and reports whether
+// the entry is new. Everything belongs to root.
 func (l *layer) header(h *tar.Header) (bool, error) {
 	h.Name = strings.TrimPrefix(path.Clean("/"+h.Name), "/")
 	h.Uid, h.Gid, h.Uname, h.Gname = 0, 0, "", ""

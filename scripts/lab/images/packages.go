@@ -44,7 +44,7 @@ func Host(ctx context.Context, cache, dir string) error {
 	}
 	for _, name := range aliases {
 		link := filepath.Join(dir, "bin", name)
-		_ = os.Remove(link) // An earlier try may have come this far.
+		_ = os.Remove(link) // It may be left from an earlier try.
 		if err := os.Symlink(filepath.Join(dir, "usr/sbin/xtables-nft-multi"), link); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func Host(ctx context.Context, cache, dir string) error {
 	return os.WriteFile(mark, []byte(all), 0o644)
 }
 
-// closure lists a Debian package and all that it depends on, as NAME=VERSION.
+// closure lists a Debian package and its dependencies, as NAME=VERSION.
 func closure(ctx context.Context, names ...string) ([]string, error) {
 	args := append([]string{
 		"-qq", "-o", "Dir::State::status=/dev/null", "--no-install-recommends",
@@ -137,7 +137,7 @@ func first(files []string) string {
 	return files[0]
 }
 
-// execute runs a command and puts its output into the error.
+// execute runs a command. Its error includes the output.
 func execute(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Arrivals do not wait for answers: calls come at random, at a mean rate.
+// Arrivals are calls at random times with a mean rate, independent of answers.
 type Arrivals struct {
 	Address string
 	Models  []string      // call i is to Models[i % len(Models)]
-	Rate    float64       // calls a second
+	Rate    float64       // calls per second
 	Timeout time.Duration // of one call; 0 means 60 s
 	Seed    uint64        // the same seed gives the same arrivals
 }
 
-// connections that the calls of one load share.
+// connections shared by the calls of one load.
 const connections = 8
 
-// Start lets calls arrive until Stop.
+// Start makes calls until Stop.
 func (a Arrivals) Start() (*Run, error) {
 	r := &Run{begin: time.Now(), cancel: make(chan struct{})}
 	if a.Timeout == 0 {
@@ -44,7 +44,7 @@ func (a Arrivals) Start() (*Run, error) {
 			r.all.Go(func() { r.call(clients[i%connections], a.Models[i%len(a.Models)], a.Timeout) })
 		}
 	})
-	go func() { // Connections outlive the last call, however long that takes.
+	go func() { // Close connections after the last call has ended.
 		<-r.cancel
 		r.all.Wait()
 		for _, c := range clients {

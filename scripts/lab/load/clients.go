@@ -14,7 +14,7 @@ type Call struct {
 	At    time.Duration `json:"at"`   // its start, since the start of the load
 	Took  time.Duration `json:"took"` // until the answer
 	Err   string        `json:"err,omitempty"`
-	Code  string        `json:"code"` // gRPC's word, "OK" for an answer
+	Code  string        `json:"code"` // name of the gRPC status, "OK" for an answer
 }
 
 // Clients are synchronous: each waits for its answer before it calls again.
@@ -26,7 +26,7 @@ type Clients struct {
 	Token   Token
 }
 
-// A Run is a load that goes on.
+// A Run is a load in progress.
 type Run struct {
 	begin  time.Time
 	cancel chan struct{}
@@ -35,7 +35,7 @@ type Run struct {
 	calls  []Call
 }
 
-// Start sets the clients to work.
+// Start starts the clients.
 func (c Clients) Start() (*Run, error) {
 	r := &Run{begin: time.Now(), cancel: make(chan struct{})}
 	if c.Timeout == 0 {
@@ -55,8 +55,8 @@ func (c Clients) Start() (*Run, error) {
 	return r, nil
 }
 
-// work calls until it is told to stop. After a failed call it waits for a
-// second, as a client that retries does.
+// work calls until it is stopped. After a failed call it waits for a second before
+// it retries.
 func (r *Run) work(client *Client, model string, timeout time.Duration) {
 	for {
 		pause := time.Duration(0)
@@ -88,14 +88,14 @@ func (r *Run) call(client *Client, model string, timeout time.Duration) Call {
 	return call
 }
 
-// SoFar is what has been counted until now.
+// SoFar is the result up to now.
 func (r *Run) SoFar() Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Result{Lasted: time.Since(r.begin), Calls: append([]Call(nil), r.calls...)}
 }
 
-// Stop lets every client finish its call, and returns all that were made.
+// Stop lets every client finish its call, and returns all calls.
 func (r *Run) Stop() Result {
 	close(r.cancel)
 	r.all.Wait()

@@ -15,7 +15,7 @@ import (
 
 const service = "/inference.GRPCInferenceService/"
 
-// raw passes messages as the bytes that they are on the wire.
+// raw passes messages as encoded bytes.
 type raw struct{}
 
 func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
@@ -30,7 +30,7 @@ func (raw) Name() string { return "proto" }
 // A Client is one connection to a server or a proxy.
 type Client struct{ conn *grpc.ClientConn }
 
-// A Token is what a client shows with every call; empty for none.
+// A Token is sent with every call, unless it is empty.
 type Token string
 
 // GetRequestMetadata is grpc's.
@@ -41,10 +41,10 @@ func (t Token) GetRequestMetadata(context.Context, ...string) (map[string]string
 	return map[string]string{"authorization": "Bearer " + string(t)}, nil
 }
 
-// RequireTransportSecurity is grpc's; the lab's clients do without.
+// RequireTransportSecurity is grpc's. The lab's clients use no TLS.
 func (Token) RequireTransportSecurity() bool { return false }
 
-// Dial makes a client of host:port; it connects with its first call.
+// Dial makes a client of host:port, which connects with its first call.
 func Dial(address string, token Token) (*Client, error) {
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(token),
@@ -85,7 +85,7 @@ func inferRequest(model string) []byte {
 	return protowire.AppendBytes(out, input)
 }
 
-// Infer calls one of the lab's models, which echo, and checks the answer.
+// Infer calls one of the lab's models, which return their input, and checks the answer.
 func (c *Client) Infer(ctx context.Context, model string) error {
 	reply, err := c.call(ctx, "ModelInfer", inferRequest(model))
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Client) Infer(ctx context.Context, model string) error {
 	return nil
 }
 
-// Ready asks whether a server is ready.
+// Ready reports whether a replica is ready.
 func (c *Client) Ready(ctx context.Context) error {
 	reply, err := c.call(ctx, "ServerReady", nil)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Index lists the models, the call with which a batch job begins.
+// Index lists the models, which is the first call of a batch job.
 func (c *Client) Index(ctx context.Context) error {
 	_, err := c.call(ctx, "RepositoryIndex", nil)
 	return err

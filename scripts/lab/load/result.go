@@ -13,7 +13,7 @@ type Result struct {
 	Calls  []Call        `json:"calls"`
 }
 
-// Between keeps the calls that ended in a stretch of the load.
+// Between returns the calls that ended in an interval of the load.
 func (r Result) Between(from, to time.Duration) Result {
 	kept := Result{Lasted: to - from}
 	for _, c := range r.Calls {
@@ -24,7 +24,7 @@ func (r Result) Between(from, to time.Duration) Result {
 	return kept
 }
 
-// Of keeps the calls to one model.
+// Of returns the calls to one model.
 func (r Result) Of(model string) Result {
 	kept := Result{Lasted: r.Lasted}
 	for _, c := range r.Calls {
@@ -49,8 +49,7 @@ func (r Result) Failed() []Call {
 	return failed
 }
 
-// Quantile is the time within which a share q of the answered calls were
-// answered; 0 when none was.
+// Quantile is a quantile of the response time of answered calls, or 0 without any.
 func (r Result) Quantile(q float64) time.Duration {
 	var took []time.Duration
 	for _, c := range r.Calls {
@@ -65,8 +64,8 @@ func (r Result) Quantile(q float64) time.Duration {
 	return took[min(len(took)-1, int(q*float64(len(took))))]
 }
 
-// InFlight is the mean number of calls under way in a stretch of the load, as
-// the clients saw it.
+// InFlight is the mean number of calls in flight in an interval of the load, as the
+// clients saw it.
 func (r Result) InFlight(from, to time.Duration) float64 {
 	var sum time.Duration
 	for _, c := range r.Calls {
@@ -78,7 +77,7 @@ func (r Result) InFlight(from, to time.Duration) float64 {
 	return sum.Seconds() / (to - from).Seconds()
 }
 
-// String is what a person wants to know first.
+// String is a summary on one line.
 func (r Result) String() string {
 	failed := r.Failed()
 	var s strings.Builder

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupName begins the names of the node's groups; the rest makes them its own.
+// cgroupName is the prefix of the node's groups.
 const cgroupName = "supersonic-lab"
 
 // A hierarchy is one mounted tree of control groups.
@@ -55,7 +55,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// joinCgroup makes a group for the node below this process' own in every tree,
+// joinCgroup creates a group for the node below this process' group in every tree,
 // moves this process there, and returns the groups.
 func joinCgroup() ([]string, error) {
 	all, err := hierarchies()
@@ -112,8 +112,8 @@ func mountCgroups() error {
 	return nil
 }
 
-// mountUnified mounts version 2 and hands its controllers down, which needs
-// the group itself to be empty of processes.
+// mountUnified mounts version 2 and delegates its controllers, for which the group
+// itself must have no process.
 func mountUnified() error {
 	const root = "/sys/fs/cgroup"
 	if err := unix.Mount("lab", root, "cgroup2", 0, ""); err != nil {
@@ -144,7 +144,7 @@ func removeCgroup(dir string) error {
 		if err = removeTree(dir); err == nil || errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
-		time.Sleep(50 * time.Millisecond) // The kernel tells nobody when a group is free.
+		time.Sleep(50 * time.Millisecond) // The kernel does not notify when a group is free.
 	}
 	return err
 }

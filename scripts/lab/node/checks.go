@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskNeeded is for the binaries, the images, and what Go keeps of their builds.
+// diskNeeded is for the binaries, the images, and Go's build cache.
 const diskNeeded = 4 << 30 // bytes
 
-// Lacks says what this machine would need to run a node in the folder; nothing when it can.
+// Lacks lists what this machine lacks to run a node in the folder.
 func Lacks(d Dir) []string {
 	var lacks []string
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -53,7 +53,7 @@ func Lacks(d Dir) []string {
 	return lacks
 }
 
-// freeDisk at a folder, or at the one that it would be made in.
+// freeDisk is the free space at a folder, or at the folder that it would be created in.
 func freeDisk(dir string) (bytes uint64, err error) {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil {

@@ -29,8 +29,8 @@ func configs(d Dir) error {
 	return nil
 }
 
-// Without CAP_SYS_RESOURCE no process can lower its out-of-memory score, and
-// runc would die of it: hence restrict_oom_score_adj.
+// Without CAP_SYS_RESOURCE no process can lower its out-of-memory score, and runc
+// would fail without restrict_oom_score_adj.
 const containerdConfig = `version = 2
 root = "%[1]s/containerd"
 state = "%[1]s/containerd.state"
@@ -84,7 +84,7 @@ func containerd(d Dir) []string {
 }
 
 func store(d Dir) []string {
-	// The data go with the node, so there is nothing to be synced to disk.
+	// The data are deleted with the node, so they need not be synced to disk.
 	return []string{d.Bin("etcd"), "--data-dir=" + d.Run("etcd"), "--unsafe-no-fsync", "--log-level=error"}
 }
 
@@ -136,7 +136,7 @@ func kubelet(d Dir) []string {
 	}
 }
 
-// The limits of connection tracking belong to the machine: 0 leaves them alone.
+// The limits of connection tracking belong to the machine; 0 leaves them unchanged.
 func proxy(d Dir) []string {
 	return []string{
 		d.Bin("kube-proxy"), "--kubeconfig=" + d.Kubeconfig(), "--hostname-override=lab",
@@ -146,7 +146,7 @@ func proxy(d Dir) []string {
 	}
 }
 
-// firewall enforces NetworkPolicies, and does nothing else that it could.
+// firewall only enforces NetworkPolicies.
 func firewall(d Dir) []string {
 	return []string{
 		d.Bin("kube-router"), "--kubeconfig=" + d.Kubeconfig(), "--hostname-override=lab",

@@ -52,7 +52,7 @@ func (d Dir) Processes(ctx context.Context) (map[string]*process, error) {
 	return all, d.call(ctx, http.MethodGet, "", nil, &all)
 }
 
-// start runs a binary with arguments under a name, unless that runs already.
+// start starts a binary with arguments under a name, unless it is running.
 func (d Dir) start(ctx context.Context, name string, args ...string) error {
 	return d.call(ctx, http.MethodPut, name, args, nil)
 }
@@ -75,7 +75,7 @@ func (d Dir) Restart(ctx context.Context, name string) error {
 	return d.start(ctx, name, p.Args...)
 }
 
-// Running says whether the node is up.
+// Running reports whether the node is running.
 func (d Dir) Running() bool {
 	s, err := readState(d)
 	return err == nil && s.alive()
@@ -97,7 +97,7 @@ func (d Dir) Command(ctx context.Context, name string, args ...string) *exec.Cmd
 	return cmd
 }
 
-// await calls f until it returns nil; the last error when the time is up.
+// await calls f until it returns nil. After the limit it returns the last error.
 func await(ctx context.Context, limit time.Duration, what string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

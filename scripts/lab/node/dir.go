@@ -1,7 +1,6 @@
-// Package node runs one Kubernetes node on this machine, in namespaces of its
-// own: a process that is process 1 of them starts every other one, so that the
-// end of that process is the end of all of them, of their mounts and of their
-// network.
+// Package node runs one Kubernetes node on this machine in its own Linux
+// namespaces. Process 1 of the namespaces starts every other process. When it ends,
+// the kernel removes all processes, mounts and interfaces of the node.
 package node
 
 import (
@@ -21,8 +20,8 @@ const (
 	DNSAddress = "10.96.0.10"
 )
 
-// Dir is the folder that holds everything the lab makes: binaries and images,
-// which stay, and run, which goes with the node.
+// Dir is the folder of everything that the lab makes: binaries and images, which
+// are kept, and run, which is removed with the node.
 type Dir string
 
 // Bin is the path of a binary that the lab built.

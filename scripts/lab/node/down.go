@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Down ends the node and removes what it made. Its process 1 takes every other
-// process, mount and interface with it.
+// Down ends the node and removes what it made.
 func Down(ctx context.Context, d Dir) error {
 	s, err := readState(d)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

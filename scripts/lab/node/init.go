@@ -16,7 +16,7 @@ import (
 // state is what Down needs to know, in run/state.json.
 type state struct {
 	Pid     int      // of the process that is process 1 inside
-	Started string   // its start time in clock ticks, since a pid can come again
+	Started string   // its start time in clock ticks, because pids are reused
 	Cgroups []string // to be removed
 }
 
@@ -50,7 +50,7 @@ func Spawn(d Dir) error {
 	return os.WriteFile(d.Run("state.json"), data, 0o644)
 }
 
-// startTime is field 22 of a process' stat file, or empty when it is gone.
+// startTime is field 22 of a process' stat file, or empty if it has ended.
 func startTime(pid int) string {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -73,13 +73,12 @@ func readState(d Dir) (state, error) {
 	return s, json.Unmarshal(data, &s)
 }
 
-// alive says whether process 1 of the node still runs.
+// alive reports whether process 1 of the node still runs.
 func (s state) alive() bool {
 	return s.Pid > 0 && s.Started != "" && startTime(s.Pid) == s.Started
 }
 
-// Init is process 1 of the node. It returns only with an error, or when it is
-// told to stop.
+// Init is process 1 of the node. It returns when it is stopped, or with an error.
 func Init(d Dir) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("init: must be process 1 of a namespace, is %d", os.Getpid())
@@ -129,13 +128,13 @@ func mounts(d Dir) error {
 	return unix.Sethostname([]byte("lab"))
 }
 
-// kernelSettings are what the kubelet sets for the whole machine.
+// kernelSettings are settings that the kubelet changes for the whole machine.
 var kernelSettings = []string{
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys",
 	"kernel/keys/root_maxbytes",
 }
 
-// shieldKernel lets the node write these into files of its own.
+// shieldKernel redirects the node's writes of these settings to its own files.
 func shieldKernel(d Dir) error {
 	if err := os.MkdirAll(d.Run("kernel"), 0o755); err != nil {
 		return err
@@ -184,9 +183,9 @@ func network(Dir) error {
 	return nil
 }
 
-// bridge makes the pods' bridge at once rather than with the first pod, since
-// the route to the services goes over it: without one, a process of the node
-// gets "network is unreachable" before a rule can rewrite the address.
+// bridge creates the pods' bridge before the first pod, because the route to the
+// services goes through it. Without a route, a process of the node gets "network is
+// unreachable" before a rule can rewrite the address.
 func bridge() error {
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = "cni0"

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A probe is what the kernel has to do for the node, and a script that needs it.
+// A probe is a kernel feature that the node needs, and a script that uses it.
 type probe struct{ what, script string }
 
-// probes of what Services and NetworkPolicies are made of.
+// probes of the features that Services and NetworkPolicies need.
 var probes = []probe{
 	{"iptables with NAT", "iptables -t nat -A POSTROUTING -j MASQUERADE"},
 	{"iptables with connection tracking", "iptables -A FORWARD -m conntrack --ctstate RELATED -j ACCEPT"},
@@ -21,11 +21,11 @@ var probes = []probe{
 	{"IP sets", "ipset create probe hash:ip && iptables -A FORWARD -m set --match-set probe src -j ACCEPT"},
 }
 
-// LacksNetfilter says what the kernel would need for the node's network. It
-// takes the node's own programs, and leaves the machine's network alone.
+// LacksNetfilter lists the kernel features that the node's network lacks. It uses
+// the node's own programs, and does not change the machine's network.
 func LacksNetfilter(ctx context.Context, d Dir) []string { return lacking(ctx, d.env(), probes) }
 
-// lacking are those of the probes that fail, each in a network of its own.
+// lacking are the probes that fail, each in its own network namespace.
 func lacking(ctx context.Context, env []string, probes []probe) []string {
 	var lacks []string
 	for _, p := range probes {

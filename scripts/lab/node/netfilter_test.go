@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is lacking is named, and each probe has a network of its own.
+// Missing features are named, and each probe has its own network namespace.
 func TestLacking(t *testing.T) {
 	if lacks := Lacks(Dir(t.TempDir())); len(lacks) > 0 {
 		t.Skipf("this machine lacks %s", strings.Join(lacks, ", "))

@@ -13,7 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// TestMain stands for the command where the node starts itself again.
+// TestMain replaces the command, which the node starts again as process 1.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "-dir" {
 		run := map[string]func(Dir) error{"spawn": Spawn, "init": Init}[os.Args[3]]
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// machine is what a node could leave behind.
+// machine is the state of the machine that a node could change.
 func machine(t *testing.T) map[string]string {
 	t.Helper()
 	links, err := netlink.LinkList()

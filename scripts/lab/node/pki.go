@@ -97,7 +97,7 @@ func writeKey(d Dir, file string) (*ecdsa.PrivateKey, error) {
 	return key, writePEM(d.Run(file+".key"), "EC PRIVATE KEY", der)
 }
 
-// serviceAccountKey writes the pair that tokens are signed and checked with.
+// serviceAccountKey writes the key pair that signs and verifies tokens.
 func serviceAccountKey(d Dir) error {
 	key, err := writeKey(d, "sa")
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process is one of the node's own, as process 1 knows it.
+// A process is one of the node's processes, as process 1 knows it.
 type process struct {
 	Args []string // the binary and its arguments
 	Pid  int      // inside the node; 0 once it has ended
 	Exit string   // how it ended
 }
 
-// A supervisor starts and stops the node's processes on request and reaps
-// those and all orphans.
+// A supervisor starts and stops the node's processes on request, and reaps them and
+// all orphans.
 type supervisor struct {
 	dir Dir
 	mu  sync.Mutex
@@ -57,7 +57,7 @@ func supervise(d Dir) error {
 		case err := <-failed:
 			return err
 		case <-stop:
-			return nil // The kernel ends everything else with process 1.
+			return nil // The kernel ends every other process with process 1.
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (s *supervisor) status(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// start runs the arguments in the body under a name, unless that runs already.
+// start starts the arguments in the body under a name, unless it is running.
 func (s *supervisor) start(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	var args []string
@@ -137,7 +137,7 @@ func (s *supervisor) spawn(name string, args []string) (int, error) {
 	})
 }
 
-// stop asks a process to end, insists after 10 s, and answers when it is gone.
+// stop ends a process, kills it after 10 s, and answers when it has ended.
 func (s *supervisor) stop(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	p := s.all[r.PathValue("name")]
@@ -167,6 +167,6 @@ func (s *supervisor) signal(p *process, sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Pid != 0 {
-		_ = syscall.Kill(p.Pid, sig) // It may have ended by itself.
+		_ = syscall.Kill(p.Pid, sig) // It may have ended already.
 	}
 }

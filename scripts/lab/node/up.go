@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Up starts the node and returns when it is Ready. A node that runs already is
-// left as it is, but for components that have ended.
+// Up starts the node and returns when it is Ready. In a node that is running, it
+// only restarts components that have ended.
 func Up(ctx context.Context, d Dir, archives []string, say func(string)) error {
 	if !d.Running() {
 		if err := Down(ctx, d); err != nil {
@@ -38,7 +38,7 @@ func Up(ctx context.Context, d Dir, archives []string, say func(string)) error {
 	return controlPlane(ctx, d, say)
 }
 
-// first makes the run folder and process 1.
+// first creates the run folder and process 1.
 func first(ctx context.Context, d Dir) error {
 	if err := os.MkdirAll(d.Run("log"), 0o755); err != nil {
 		return err
@@ -49,7 +49,7 @@ func first(ctx context.Context, d Dir) error {
 	if err := configs(d); err != nil {
 		return err
 	}
-	// A process of its own joins the control groups, so that this one stays out.
+	// A separate process joins the control groups, so that this one does not.
 	out, err := exec.CommandContext(ctx, "/proc/self/exe", "-dir", string(d), "spawn").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w", strings.TrimSpace(string(out)), err)
@@ -96,8 +96,8 @@ func controlPlane(ctx context.Context, d Dir, say func(string)) error {
 	return enforce(ctx, d, say)
 }
 
-// enforce starts the firewall, which asks for the node's address at its start,
-// and returns when it has put its chains before all that is forwarded.
+// enforce starts the firewall, which reads the node's address when it starts, and
+// returns when its rules are in effect.
 func enforce(ctx context.Context, d Dir, say func(string)) error {
 	say("NetworkPolicies")
 	if err := d.start(ctx, "kube-router", firewall(d)...); err != nil {
@@ -109,7 +109,7 @@ func enforce(ctx context.Context, d Dir, say func(string)) error {
 	return d.explain("kube-router", err)
 }
 
-// run runs a command inside the node and puts its output into the error.
+// run runs a command inside the node. Its error includes the output.
 func (d Dir) run(ctx context.Context, name string, args ...string) error {
 	out, err := d.Command(ctx, name, args...).CombinedOutput()
 	if err != nil {
@@ -118,7 +118,7 @@ func (d Dir) run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// explain adds the end of a component's log to an error.
+// explain adds the last lines of a component's log to an error.
 func (d Dir) explain(name string, err error) error {
 	if err == nil {
 		return nil
@@ -130,7 +130,7 @@ func (d Dir) explain(name string, err error) error {
 	return fmt.Errorf("%w\nthe end of %s:\n%s", err, path, strings.Join(tail, "\n"))
 }
 
-// importImages hands those archives to the container runtime that it has not had.
+// importImages imports new archives into the container runtime.
 func (d Dir) importImages(ctx context.Context, archives []string, say func(string)) error {
 	for _, archive := range archives {
 		mark := d.Run(filepath.Base(archive) + ".imported")

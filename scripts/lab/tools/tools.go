@@ -1,5 +1,5 @@
-// Package tools finds the repository's pinned parts: Envoy, Triton, Prometheus,
-// Helm, and the versions that the lab builds Kubernetes and KEDA in.
+// Package tools finds the repository's pinned parts (Envoy, Triton, Prometheus,
+// Helm) and the versions of Kubernetes and KEDA that the lab builds.
 package tools
 
 import (

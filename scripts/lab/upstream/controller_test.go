@@ -29,7 +29,7 @@ import (
 )
 
 // A cluster is what the controller sees: an HPA, a Deployment and its pods in each namespace.
-// The controller's own code runs; only the API server and the metrics behind it are stood in for.
+// The controller's own code runs; only the API server and the metrics are simulated.
 type cluster struct {
 	worlds  map[string]*world
 	objects cache.Indexer // the HPAs
@@ -53,7 +53,7 @@ func newCluster() *cluster {
 	}
 }
 
-// start makes a controller of the cluster's HPAs. It looks at each once a period.
+// start starts a controller of the cluster's HPAs, which syncs each once a period.
 func (c *cluster) start(ctx context.Context, period time.Duration) error {
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{apps})
@@ -67,7 +67,7 @@ func (c *cluster) start(ctx context.Context, period time.Duration) error {
 	return nil
 }
 
-// add puts a namespace with an HPA, as KEDA makes it and the API server fills it in, into the cluster.
+// add adds a namespace with an HPA as KEDA creates it, with the API server's defaults.
 func (c *cluster) add(namespace string, spec hpa.Spec, fleet hpa.Fleet) (*world, error) {
 	w := &world{fleet: fleet}
 	c.worlds[namespace] = w
@@ -88,7 +88,7 @@ func (c *cluster) add(namespace string, spec hpa.Spec, fleet hpa.Fleet) (*world,
 	return w, c.objects.Add(object)
 }
 
-// What the controller asks the API server for.
+// The API server, as the controller uses it.
 
 func (c *cluster) Scales(namespace string) scale.ScaleInterface {
 	return scales{w: c.worlds[namespace], namespace: namespace}

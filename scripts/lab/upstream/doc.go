@@ -1,2 +1,2 @@
-// Package upstream holds internal/hpa against the code of Kubernetes itself.
+// Package upstream compares internal/hpa with the code of Kubernetes itself.
 package upstream

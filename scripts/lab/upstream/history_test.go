@@ -40,7 +40,7 @@ func maybe[T any](r *rand.Rand, from ...T) *T {
 	return nil
 }
 
-// randomSpec draws from the edges as often as from the middle.
+// randomSpec draws edge cases as often as typical values.
 func randomSpec(r *rand.Rand) hpa.Spec {
 	s := hpa.Spec{Min: int32(r.IntN(4)), PollingInterval: hpa.SyncPeriod}
 	s.Max = max(s.Min, 1) + int32(r.IntN(pick(r, 3, 12, 60)))
@@ -78,7 +78,7 @@ func randomRules(r *rand.Rand) *autoscaling.HPAScalingRules {
 	return rules
 }
 
-// randomFleet follows what was asked for, more or less: pods start, end and are lost, and a hand or KEDA changes the size.
+// randomFleet roughly follows the requested size: pods start, end and are lost, and a person or KEDA changes the size.
 func randomFleet(r *rand.Rand, f hpa.Fleet, spec hpa.Spec) hpa.Fleet {
 	switch r.IntN(30) {
 	case 0:
@@ -101,7 +101,7 @@ func randomFleet(r *rand.Rand, f hpa.Fleet, spec hpa.Spec) hpa.Fleet {
 	return f
 }
 
-// randomAnswers are what the load is worth, or what the fleet is, at the very edges of the tolerance.
+// randomAnswers are the load in replicas, or the size of the fleet at the edges of the tolerance.
 func randomAnswers(r *rand.Rand, spec hpa.Spec, f hpa.Fleet, worth float64) []hpa.Answer {
 	size := pick(r, worth, worth, worth, float64(f.Status))
 	var all []hpa.Answer
@@ -121,7 +121,7 @@ func randomAnswers(r *rand.Rand, spec hpa.Spec, f hpa.Fleet, worth float64) []hp
 	return all
 }
 
-// podsFor are as many as the selector finds of this fleet.
+// podsFor are the pods of this fleet that the selector finds.
 func podsFor(namespace string, f hpa.Fleet) []*core.Pod {
 	all := make([]*core.Pod, f.Status+f.Terminating)
 	for i := range all {

@@ -29,7 +29,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	// The handlers that are there by default wait for a moment of the clock that the test counts.
+	// The default handlers wait on the clock that the test controls.
 	utilruntime.ErrorHandlers = nil
 	klog.SetLogger(logr.Discard())
 	if err := feature.DefaultMutableFeatureGate.Set("HPAConfigurableTolerance=true"); err != nil {
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The HPA's own controller, with its own queue and a clock that stands still while it works, sizes random fleets
-// over random histories; ours sizes the same ones.
+// The HPA's own controller, with its own queue and a clock that stands still while it works, and internal/hpa scale the
+// same random fleets over random histories.
 func TestSizesAreThoseOfKubernetes(t *testing.T) {
 	n := *histories
 	if testing.Short() {
@@ -57,7 +57,7 @@ func TestSizesAreThoseOfKubernetes(t *testing.T) {
 	}
 }
 
-// compare runs some histories side by side. The seed of a history is that of the first and its place.
+// compare runs some histories side by side. The seed of a history is the first seed plus its index.
 func compare(t *testing.T, seed uint64, n int, seen map[string]int) {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	defer func() { cancel(); synctest.Wait() }()
@@ -84,14 +84,14 @@ func compare(t *testing.T, seed uint64, n int, seen map[string]int) {
 	}
 }
 
-// A run is one history: a namespace of the cluster, and our scaler.
+// A run is one history: a namespace of the cluster, and a scaler of internal/hpa.
 type run struct {
 	seed   uint64
 	random *rand.Rand
 	spec   hpa.Spec
 	world  *world
 	scaler *hpa.Scaler
-	worth  float64 // replicas that the load asks for
+	worth  float64 // replicas that the load needs
 	before hpa.Fleet
 	want   hpa.Decision
 }
@@ -111,7 +111,7 @@ func newRun(t *testing.T, c *cluster, seed uint64) *run {
 	return r
 }
 
-// prepare makes the world of the next step, and sizes it.
+// prepare sets up the next step and scales it.
 func (r *run) prepare(now time.Duration) {
 	w := r.world
 	w.fleet = randomFleet(r.random, w.fleet, r.spec)

@@ -67,7 +67,7 @@ func withoutMatchers(t *testing.T, query string) string {
 	return expr.String()
 }
 
-// FuzzNeededReplicas wants faults by their field, or queries that read back as they
+// FuzzNeededReplicas wants errors by their field, or queries that read back as they
 // were built.
 func FuzzNeededReplicas(f *testing.F) {
 	f.Add("sonic", "cms", int64(time.Minute), "windowed", "completed", "")

@@ -94,7 +94,7 @@ func TestThinkingFormula(t *testing.T) {
 	}
 }
 
-// TestNoThinkTime holds that what belongs to clients that think changes nothing where they only wait.
+// TestNoThinkTime checks that what belongs to clients that think changes nothing where they only wait.
 func TestNoThinkTime(t *testing.T) {
 	p := promql.ForRelease("sonic", "cms")
 	plain, err := promql.NeededReplicas(p)

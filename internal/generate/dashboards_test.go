@@ -129,7 +129,7 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestExpressionsOfOneRelease holds that a dashboard adds up no two
+// TestExpressionsOfOneRelease checks that a dashboard adds up no two
 // fleets, and that what it asks parses.
 func TestExpressionsOfOneRelease(t *testing.T) {
 	parse := parser.NewParser(parser.Options{})

@@ -144,21 +144,21 @@ func TestHelmTest(t *testing.T) {
 		return string(out), err
 	}
 	if out, err := run(proxy); err != nil {
-		t.Errorf("with a server that is ready: %v\n%s", err, out)
+		t.Errorf("with a replica that is ready: %v\n%s", err, out)
 	}
 	if out, err := run(halfway); err == nil {
-		t.Errorf("with a server that calls do not reach: must fail, got %s", out)
+		t.Errorf("with a replica that calls do not reach: must fail, got %s", out)
 	}
 	if out, err := run(halfway, "tokens"); err != nil {
 		t.Errorf("where calls need a token: %v\n%s", err, out)
 	}
 	triton.SetServing(false)
 	if out, err := run(halfway, "tokens"); err == nil {
-		t.Errorf("with a server that is not ready: must fail, got %s", out)
+		t.Errorf("with a replica that is not ready: must fail, got %s", out)
 	}
 	triton.Down()
 	const cluster, service = "envoy_cluster_name", "triton_grpc_service"
-	envoy.Await(t, 30*time.Second, "Envoy has no healthy server", func() bool {
+	envoy.Await(t, 30*time.Second, "Envoy has no healthy replica", func() bool {
 		return proxy.Value(t, "envoy_cluster_membership_healthy", cluster, service) == 0
 	})
 	if out, err := run(proxy); err == nil {

@@ -80,7 +80,7 @@ func TestFleetSizes(t *testing.T) {
 				t.Errorf("mismatch (-want +got):\n%s", diff)
 			}
 			if s.InitialCooldown != s.CooldownPeriod {
-				t.Errorf("a new fleet keeps its servers for %d s without work, want %d", s.InitialCooldown, s.CooldownPeriod)
+				t.Errorf("a new fleet keeps its replicas for %d s without work, want %d", s.InitialCooldown, s.CooldownPeriod)
 			}
 		})
 	}

@@ -139,7 +139,7 @@ func unrestricted(pod corev1.PodSpec) []string {
 	return faults
 }
 
-// TestSubchartNames holds that no Deployment has the name of one that chart 0.3.1 made with another
+// TestSubchartNames checks that no Deployment has the name of one that chart 0.3.1 made with another
 // selector, which Kubernetes would refuse to change, while Services and claims keep theirs.
 func TestSubchartNames(t *testing.T) {
 	kinds := map[string][]string{}

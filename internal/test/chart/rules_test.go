@@ -159,7 +159,7 @@ prometheus:
 	}
 }
 
-// TestOperatorRules holds that a Prometheus Operator's way and the embedded one record and alert alike.
+// TestOperatorRules checks that a Prometheus Operator's way and the embedded one record and alert alike.
 func TestOperatorRules(t *testing.T) {
 	embedded := rulesOf(t, manifest.File(t, manifest.Render(t, watched), prometheusConfigMap, "rules.yml"))
 	m := manifest.Render(t, `

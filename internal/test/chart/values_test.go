@@ -87,7 +87,7 @@ func leadingComments(text string) []string {
 	return lines
 }
 
-// sentence is a line of a define of faults or advice: a key, a colon, what is said.
+// sentence is a line of a define of errors or advice: a key, a colon, and the message.
 var sentence = regexp.MustCompile(`(?m)^[a-z{][-\w.{}$ ]*: (.+)$`)
 
 // action is what a template puts into a sentence.

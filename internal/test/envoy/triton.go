@@ -94,7 +94,7 @@ func (s *Triton) SetReplySize(method string, bytes int) {
 // Release ends every delay, those to come too.
 func (s *Triton) Release() { close(s.open) }
 
-// SetServing sets what the server says of its health, or will say when it is up again.
+// SetServing sets what the replica says of its health, or will say when it is up again.
 func (s *Triton) SetServing(serving bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *Triton) SetServing(serving bool) {
 	s.health.SetServingStatus("", s.state)
 }
 
-// SetHealthService sets whether the server has grpc.health.v1 when it is up again; before 2023, Triton had not.
+// SetHealthService sets whether the replica has grpc.health.v1 when it is up again; before 2023, Triton had not.
 func (s *Triton) SetHealthService(has bool) { s.old = !has }
 
 // Checks counts the health checks of Envoy itself.

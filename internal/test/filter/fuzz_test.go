@@ -10,7 +10,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/filter"
 )
 
-// FuzzAnswer gives the filter any body. It never has a fault, and reads the load that Go's own JSON reader finds.
+// FuzzAnswer gives the filter any body. It never has an error, and reads the load that Go's own JSON reader finds.
 func FuzzAnswer(f *testing.F) {
 	for _, a := range filter.Answers(f) {
 		if len(a.Body) < 10000 {

@@ -91,7 +91,7 @@ func TestHoldIsFull(t *testing.T) {
 	}
 }
 
-// A server that answers is not yet one that serves.
+// A replica that answers is not yet one that serves.
 func TestHoldWaitsUntilServersServe(t *testing.T) {
 	f, _ := hold(t, filter.Defaults(t).With("hold.maxSeconds", 5.0))
 	for name, answer := range map[string]string{
@@ -123,7 +123,7 @@ func TestHeldCallKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// A call waits on while its Envoy drains, until that is about to stop; a server that is ready still gets it.
+// A call waits on while its Envoy drains, until that is about to stop; a replica that is ready still gets it.
 func TestHeldCallsEnd(t *testing.T) {
 	f, servers := hold(t, filter.Defaults(t))
 	started := f.NowMS

@@ -87,7 +87,7 @@ func broken(t *testing.T) filter.Settings {
 	return filter.Defaults(t).With("parts.filter", strings.Replace(text, judge, judge+"  local broken = nil .. 1\n", 1))
 }
 
-// A fault of the script itself follows the choice for an unknown load, and is logged once a minute.
+// An error of the script itself follows the choice for an unknown load, and is logged once a minute.
 func TestFaultOfTheScript(t *testing.T) {
 	for _, choice := range []string{"open", "closed", "last"} {
 		f, _ := gate(t, broken(t).With("limiter.unknownLoad", choice))
@@ -106,7 +106,7 @@ func TestFaultOfTheScript(t *testing.T) {
 	}
 }
 
-// With unknownLoad last, the last load decides in place of a script that has a fault.
+// With unknownLoad last, the last load decides in place of a script that has an error.
 func TestLastLoadAfterFault(t *testing.T) {
 	for _, c := range []struct {
 		load    string

@@ -20,7 +20,7 @@ func noServer(t testing.TB, v gate.Values) *gate.Gate {
 	t.Helper()
 	g := gate.Start(t, v.With("envoy.hold.enabled", true).Limiter("enabled", false))
 	g.Triton.Down()
-	envoy.Await(t, gate.Patience, "no healthy server", func() bool { return healthy(t, g) == 0 })
+	envoy.Await(t, gate.Patience, "no healthy replica", func() bool { return healthy(t, g) == 0 })
 	return g
 }
 
@@ -80,7 +80,7 @@ func TestHeldCallsAreReleased(t *testing.T) {
 	g := noServer(t, gate.Defaults())
 	done := callMany(t.Context(), t, g, 50)
 	awaitHeld(t, g, 50)
-	// Each probe that finds no server counts here, which wakes the fleet; the calls themselves do not.
+	// Each probe that finds no replica counts here, which wakes the fleet; the calls themselves do not.
 	envoy.Await(t, gate.Patience, "a wake-up signal", func() bool {
 		return g.Value(t, "envoy_cluster_upstream_cx_none_healthy", "envoy_cluster_name", "triton_grpc_service") >= 4
 	})
@@ -90,7 +90,7 @@ func TestHeldCallsAreReleased(t *testing.T) {
 		t.Errorf("ended with %v, want all OK", counted)
 	}
 	if took := time.Since(ready); took > atOnce { // BenchmarkHold has the time
-		t.Errorf("released %s after the server was ready, want soon", took)
+		t.Errorf("released %s after the replica was ready, want soon", took)
 	}
 	if outcomes := g.Outcomes(t); outcomes["held"] != 50 || outcomes["allowed"] != 50 {
 		t.Errorf("outcomes %v, want 50 held and allowed", outcomes)
@@ -188,7 +188,7 @@ func TestInferenceIsNotHeld(t *testing.T) {
 	}
 }
 
-// A server that is up but does not serve yet is waited for.
+// A replica that is up but does not serve yet is waited for.
 func TestHoldWaitsForAServingServer(t *testing.T) {
 	g := noServer(t, gate.Defaults())
 	done := callMany(t.Context(), t, g, 1)
@@ -199,7 +199,7 @@ func TestHoldWaitsForAServingServer(t *testing.T) {
 	envoy.Await(t, gate.Patience, "health checks", func() bool { return g.Triton.Checks() > checks+3 })
 	select {
 	case replies := <-done:
-		t.Errorf("released to a server that does not serve: %v", replies[0].Code)
+		t.Errorf("released to a replica that does not serve: %v", replies[0].Code)
 	default:
 	}
 	g.Triton.SetServing(true)
@@ -224,7 +224,7 @@ func TestHoldWaitsForAnOldServer(t *testing.T) {
 func TestGateComesBeforeTheHold(t *testing.T) {
 	g := gate.Start(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 0.2))
 	g.Triton.Down()
-	envoy.Await(t, gate.Patience, "no healthy server", func() bool { return healthy(t, g) == 0 })
+	envoy.Await(t, gate.Patience, "no healthy replica", func() bool { return healthy(t, g) == 0 })
 	g.SetLoad(t, "5")
 	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Took > atOnce {
 		t.Errorf("load 5: %v after %s, want a refusal at once", r.Code, r.Took)

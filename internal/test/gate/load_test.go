@@ -191,7 +191,7 @@ func replace(t *testing.T, old, by string) gate.Edit {
 	}
 }
 
-// A fault of the script follows the choice for an unknown load, and Envoy's own counter of faults stays 0.
+// An error of the script follows the choice for an unknown load, and Envoy's own counter of errors stays 0.
 func TestFaultOfTheScript(t *testing.T) {
 	for fault, replacement := range map[string][2]string{
 		"nil":             {"local function judge(handle)", "local function judge(handle) local _ = nil .. 1"},
@@ -216,7 +216,7 @@ func TestFaultOfTheScript(t *testing.T) {
 	}
 }
 
-// A fault while Prometheus is asked makes the load unknown.
+// An error while Prometheus is asked makes the load unknown.
 func TestFaultOfTheRefresh(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("unknownLoad", "closed").Limiter("cacheSeconds", 60), "1",
 		replace(t, "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\","))

@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // CompareDir fails the test unless the folder's files, by slash-separated path,
-// are exactly those of got: a file too many and a file too few are faults. With
+// are exactly those of got: a file too many and a file too few are errors. With
 // -update it makes the folder so.
 func CompareDir(t testing.TB, dir string, got map[string]string) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// explain turns what the JSON schema library says into one error for each fault, which begins with the field's path.
+// explain returns one message for each error of the JSON schema library. It begins with the field's path.
 func explain(err error) []error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {

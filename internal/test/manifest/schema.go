@@ -54,7 +54,7 @@ func For(t testing.TB, kubernetes string) *Validator {
 	}
 }
 
-// Check gives every fault of the manifests, which are YAML texts of any number of documents, by file. A fault begins
+// Check gives every error of the manifests, which are YAML texts of any number of documents, by file. An error begins
 // with the file, the object and the path of the field.
 func (v *Validator) Check(manifests map[string]string) []error {
 	var faults []error

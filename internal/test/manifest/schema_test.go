@@ -25,7 +25,7 @@ func TestGoodManifests(t *testing.T) {
 	}
 }
 
-// A file of testdata/bad begins with its faults, each of which Check must say, and no other. A fault may go on after
+// A file of testdata/bad begins with the errors that Check must find in it, and no others. An error may continue after
 // what the file says of it.
 func TestBadManifests(t *testing.T) {
 	for _, version := range versions {
@@ -48,7 +48,7 @@ func TestBadManifests(t *testing.T) {
 	}
 }
 
-// wantFaults reads the comment that a file begins with; a line that does not begin a fault continues the last one.
+// wantFaults reads the comment that a file begins with; a line that does not begin an error continues the last one.
 func wantFaults(text string) []string {
 	var faults []string
 	for line := range strings.Lines(text) {

@@ -28,7 +28,7 @@ func TestCollector(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "envoy_cluster") || strings.Contains(text, "\nup{") {
-		t.Errorf("/metrics serves more than the servers' series:\n%s", text)
+		t.Errorf("/metrics serves more than the replicas' series:\n%s", text)
 	}
 	for _, path := range []string{"/", "/federate", "/api/v1/query?query=up", "/metrics/../api/v1/query", "/metricsx"} {
 		if got := status(t, http.MethodGet, at+path); got != http.StatusNotFound {

@@ -84,7 +84,7 @@ func TestScrapeAndRecord(t *testing.T) {
 	}
 }
 
-// TestNativeHistograms holds that a Prometheus which stores classic histograms as native ones reads the same load.
+// TestNativeHistograms checks that a Prometheus which stores classic histograms as native ones reads the same load.
 func TestNativeHistograms(t *testing.T) {
 	begun := time.Now()
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -165,7 +165,7 @@ opentelemetry-collector:
 	}
 }
 
-// TestRecordEqualsQuery holds that whoever reads the records, as the gate may, reads what the queries say.
+// TestRecordEqualsQuery checks that whoever reads the records, as the gate may, reads what the queries say.
 func TestRecordEqualsQuery(t *testing.T) {
 	s := start(t, embedded, pods(t))
 	var rules struct {

@@ -163,7 +163,7 @@ envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
 `
 
 // The two queries and the wake-up, as rendered, on what a real Envoy counts: before, during and after load, at zero
-// servers, and when Envoy is gone.
+// replicas, and when Envoy is gone.
 func TestQueriesOnCounters(t *testing.T) {
 	// Envoy writes its counters every second, so the window's ends tell one in eight.
 	const clients, window = 8, 8 * time.Second
@@ -171,13 +171,13 @@ func TestQueriesOnCounters(t *testing.T) {
 	p, names := fleet(t, observed)
 	o := observe(t, p)
 	o.watch(t, window, nil)
-	o.want(t, "at zero servers before any call", map[string][2]float64{"needed-replicas": none, "occupancy-ratio": none, "wake-up": none})
+	o.want(t, "at zero replicas before any call", map[string][2]float64{"needed-replicas": none, "occupancy-ratio": none, "wake-up": none})
 
 	for range 10 {
 		p.Client.Call(t.Context(), envoy.ModelInfer, nil)
 	}
 	o.watch(t, settle, func() bool { woken, _ := o.ask(t, "wake-up"); return woken > 0 })
-	o.want(t, "calls found no server", map[string][2]float64{"needed-replicas": none, "wake-up": {0.1, 10}})
+	o.want(t, "calls found no replica", map[string][2]float64{"needed-replicas": none, "wake-up": {0.1, 10}})
 
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")
 	p.awaitHealthy(t, 1)
@@ -241,7 +241,7 @@ func TestMembershipFromStart(t *testing.T) {
 		`envoy_cluster_upstream_cx_none_healthy{envoy_cluster_name="triton_grpc_service"} 0`,
 	} {
 		if !strings.Contains(o.text(t), series) {
-			t.Errorf("not exported at zero servers: %s", series)
+			t.Errorf("not exported at zero replicas: %s", series)
 		}
 	}
 }

@@ -163,7 +163,7 @@ func TestPanelValues(t *testing.T) {
 	}
 }
 
-// TestTimesAreThoseOfARequest holds that a batch of several requests is not taken for one.
+// TestTimesAreThoseOfARequest checks that a batch of several requests is not taken for one.
 func TestTimesAreThoseOfARequest(t *testing.T) {
 	// 12 requests a minute in 3 batches, which queue for 1,553,124 µs together: 129.4 ms each.
 	s := promqltest.LoadedStorage(t, `
@@ -186,13 +186,13 @@ load 1m
 	}
 }
 
-// A fleet that may be at 0 is wanted at 0 without work; work, or a call that finds no server, asks for its least size.
+// A fleet that may be at 0 is wanted at 0 without work; work, or a call that finds no replica, asks for its least size.
 func TestWantedReplicasFromZero(t *testing.T) {
 	const fleet = "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true, maxReplicaCount: 8, "
 	for _, c := range []struct {
 		name, keda               string
-		inFlight, serving, ready float64 // requests, requests, servers
-		without                  float64 // calls a second that find no server
+		inFlight, serving, ready float64 // requests, requests, replicas
+		without                  float64 // calls a second that find no replica
 		want                     float64
 	}{
 		{"always one", "minReplicaCount: 1}", 0, 0, 1, 0, 1},
@@ -221,7 +221,7 @@ load 15s
 				continue
 			}
 			if got := evaluateAt(t, s, p.Targets[0].Expr, time.Unix(120, 0)); len(got) != 1 || got[0].F != c.want {
-				t.Errorf("%s: %v servers are wanted, want %v", c.name, got, c.want)
+				t.Errorf("%s: %v replicas are wanted, want %v", c.name, got, c.want)
 			}
 		}
 	}

@@ -229,7 +229,7 @@ func TestDrainEndsInTime(t *testing.T) {
 	}
 }
 
-// Calls that wait for a server outlast a drain: they are told in time, and the drain ends well.
+// Calls that wait for a replica outlast a drain: they are told in time, and the drain ends well.
 func TestHeldCallsWhileDraining(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 6}}"})
 	p.infer(t, codes.OK)

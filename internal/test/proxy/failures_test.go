@@ -34,7 +34,7 @@ func TestFailuresCounted(t *testing.T) {
 				go func() { ended <- p.Client.Call(t.Context(), envoy.ModelInfer, nil).Code }()
 			}
 			if c.spoil != nil {
-				envoy.Await(t, settle, "the calls at the server", func() bool { return p.cluster(t, "upstream_rq_active", service) == calls })
+				envoy.Await(t, settle, "the calls at the replica", func() bool { return p.cluster(t, "upstream_rq_active", service) == calls })
 				c.spoil(p)
 			}
 			failed := 0.0
@@ -53,7 +53,7 @@ func TestFailuresCounted(t *testing.T) {
 	}
 }
 
-// A call without a server wakes the fleet and is no failure, refused or held in the gate's filter, whose probes find none either.
+// A call without a replica wakes the fleet and is no failure, refused or held in the gate's filter, whose probes find none either.
 func TestNoServerIsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		name, values, method string
@@ -69,7 +69,7 @@ func TestNoServerIsNoFailure(t *testing.T) {
 				t.Errorf("a call without a server: %v %s after %s, want Unavailable after %s or more", r.Code, r.Message, r.Took, c.least)
 			}
 			if p.cluster(t, "upstream_cx_none_healthy", service) == 0 {
-				t.Error("no call is counted as one that found no server, so the test proves nothing")
+				t.Error("no call is counted as one that found no replica, so the test proves nothing")
 			}
 			if got := p.failures(t); got != 0 {
 				t.Errorf("%v calls count as failed, want 0", got)

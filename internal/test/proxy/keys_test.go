@@ -15,7 +15,7 @@ func TestKeyHostVerified(t *testing.T) {
 	ca, other := envoy.NewAuthority(t), envoy.NewAuthority(t)
 	for _, c := range []struct {
 		name  string
-		ca    envoy.Authority // of the server
+		ca    envoy.Authority // of the replica
 		host  string          // on its certificate
 		want  codes.Code
 		trust string

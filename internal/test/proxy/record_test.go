@@ -34,14 +34,14 @@ const (
 	recordScrapes  = 50
 )
 
-// scenes are what happens in the recording, from a scrape on: clients that call without a pause, servers that Envoy
+// scenes are what happens in the recording, from a scrape on: clients that call without a pause, replicas that Envoy
 // knows of, and the load that the gate is told. The fleet's own controller is not part of it.
 var scenes = []struct {
 	scrape, clients, servers int
 	load                     string
 }{{0, 3, 1, "1"}, {12, 12, 1, "3.4"}, {27, 12, 2, "1.7"}, {39, 3, 2, "1"}}
 
-// TestRecording runs the real parts and holds that they export what the recording has, on which the
+// TestRecording runs the real parts and checks that they export what the recording has, on which the
 // dashboards are evaluated. With -record it writes the recording.
 func TestRecording(t *testing.T) {
 	interval, scrapes := time.Second, 3
@@ -121,7 +121,7 @@ func (p *proxy) statsURL(t *testing.T) string {
 	return "http://" + p.Addr(t, "stats") + "/stats/prometheus"
 }
 
-// runTriton runs a server at an address of loopback, until the test ends or sooner.
+// runTriton runs a replica at an address of loopback, until the test ends or sooner.
 func runTriton(t *testing.T, grpcAddr string, args ...string) (server *exec.Cmd, metricsURL string) {
 	t.Helper()
 	models := t.TempDir() // Python writes beside the models

@@ -24,7 +24,7 @@ func (p *proxy) cluster(t testing.TB, metric, cluster string) float64 {
 	return p.Value(t, "envoy_cluster_"+metric, "envoy_cluster_name", cluster)
 }
 
-// fleet is an Envoy whose servers are what a stub of the cluster's DNS says. They share the port of the first.
+// fleet is an Envoy whose replicas are what a stub of the cluster's DNS says. They share the port of the first.
 func fleet(t testing.TB, values string) (*proxy, *nameServer) {
 	t.Helper()
 	names := startNameServer(t)
@@ -34,7 +34,7 @@ func fleet(t testing.TB, values string) (*proxy, *nameServer) {
 	return p, names
 }
 
-// withTritonPort are the values for servers that listen on a port.
+// withTritonPort are the values for replicas that listen on a port.
 func withTritonPort(port string) string {
 	return fmt.Sprintf(`
 triton:
@@ -57,7 +57,7 @@ func port(t testing.TB, addr string) string {
 
 func (p *proxy) awaitHealthy(t testing.TB, want float64) {
 	t.Helper()
-	envoy.Await(t, settle, fmt.Sprintf("%v healthy servers", want), func() bool {
+	envoy.Await(t, settle, fmt.Sprintf("%v healthy replicas", want), func() bool {
 		return p.cluster(t, "membership_healthy", service) == want
 	})
 }
@@ -88,7 +88,7 @@ func TestDNS(t *testing.T) {
 		return p.cluster(t, "update_failure", service) > failures+1
 	})
 	if got := p.cluster(t, "membership_total", service); got != 1 {
-		t.Errorf("servers while DNS fails: %v, want the 1 that was there", got)
+		t.Errorf("replicas while DNS fails: %v, want the 1 that was there", got)
 	}
 }
 
@@ -104,10 +104,10 @@ func TestServerLeavesDNS(t *testing.T) {
 		}
 	}
 	if second.Calls(envoy.ModelInfer) == 0 {
-		t.Fatal("the second server got no call while it was in DNS")
+		t.Fatal("the second replica got no call while it was in DNS")
 	}
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")
-	envoy.Await(t, settle, "the second server is gone", func() bool {
+	envoy.Await(t, settle, "the second replica is gone", func() bool {
 		return p.cluster(t, "membership_total", service) == 1
 	})
 	before := second.Calls(envoy.ModelInfer)
@@ -117,11 +117,11 @@ func TestServerLeavesDNS(t *testing.T) {
 		}
 	}
 	if got := second.Calls(envoy.ModelInfer) - before; got != 0 {
-		t.Errorf("calls that reached the server that left: %d", got)
+		t.Errorf("calls that reached the replica that left: %d", got)
 	}
 }
 
-// With panic on, half the calls would go to a server that is known to be dead, and nothing would wake a fleet at zero.
+// With panic on, half the calls would go to a replica that is known to be dead, and nothing would wake a fleet at zero.
 func TestUnhealthyServerAvoided(t *testing.T) {
 	p, names := fleet(t, "envoy: {outlierDetection: {enabled: false}}")
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.9")
@@ -137,13 +137,13 @@ func TestUnhealthyServerAvoided(t *testing.T) {
 		t.Errorf("ModelInfer without a healthy server: %v after %s, want Unavailable at once", r.Code, r.Took)
 	}
 	if p.cluster(t, "upstream_cx_none_healthy", service) == 0 {
-		t.Error("the call that found no server is not counted")
+		t.Error("the call that found no replica is not counted")
 	}
 	p.Triton.SetServing(true)
 	p.awaitHealthy(t, 1)
 }
 
-// The wake-up reads calls that found no server, and the load reads the time of calls: health methods must move neither.
+// The wake-up reads calls that found no replica, and the load reads the time of calls: health methods must move neither.
 func TestHealthMethods(t *testing.T) {
 	p, names := fleet(t, "")
 	envoy.Await(t, settle, "an answer of DNS", func() bool { return p.cluster(t, "update_attempt", service) > 0 })
@@ -156,10 +156,10 @@ func TestHealthMethods(t *testing.T) {
 	}
 	ask(codes.Unavailable)
 	if got := p.cluster(t, "upstream_cx_none_healthy", service); got != 0 {
-		t.Errorf("health methods at zero servers woke the fleet %v times", got)
+		t.Errorf("health methods at zero replicas woke the fleet %v times", got)
 	}
 	if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.Unavailable {
-		t.Errorf("ModelInfer at zero servers: %v", r.Code)
+		t.Errorf("ModelInfer at zero replicas: %v", r.Code)
 	}
 	if got := p.cluster(t, "upstream_cx_none_healthy", service); got != 1 {
 		t.Errorf("calls that found no server: %v, want 1", got)
@@ -175,7 +175,7 @@ func TestHealthMethods(t *testing.T) {
 	}
 }
 
-// A server that refuses connections before Envoy knows of it costs no call.
+// A replica that refuses connections before Envoy knows of it costs no call.
 func TestRetryOnClosedPort(t *testing.T) {
 	p, names := fleet(t, "envoy: {healthCheck: {enabled: false}, outlierDetection: {enabled: false}, loadBalancerPolicy: ROUND_ROBIN}")
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.9")
@@ -190,21 +190,21 @@ func TestRetryOnClosedPort(t *testing.T) {
 	}
 }
 
-// A call that a server has begun is not repeated: it may have had its effect.
+// A call that a replica has begun is not repeated: it may have had its effect.
 func TestNoRetryOnceBegun(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
 	before := p.Triton.Calls(envoy.ModelInfer)
 	if r := p.Client.Call(t.Context(), "/inference.GRPCInferenceService/Unknown", nil); r.Code != codes.Unimplemented {
-		t.Errorf("a method that the server lacks: %v, want its own Unimplemented", r.Code)
+		t.Errorf("a method that the replica lacks: %v, want its own Unimplemented", r.Code)
 	}
 	p.Triton.SetDelay(time.Minute)
 	ended := make(chan envoy.Reply, 1)
 	go func() { ended <- p.Client.Call(t.Context(), envoy.ModelInfer, nil) }()
-	envoy.Await(t, settle, "the call at the server", func() bool { return p.Triton.Calls(envoy.ModelInfer) == before+1 })
+	envoy.Await(t, settle, "the call at the replica", func() bool { return p.Triton.Calls(envoy.ModelInfer) == before+1 })
 	p.Triton.Down()
 	if r := <-ended; r.Code != codes.Unavailable {
-		t.Errorf("a call whose server died: %v, want Unavailable", r.Code)
+		t.Errorf("a call whose replica died: %v, want Unavailable", r.Code)
 	}
 	if got := p.cluster(t, "upstream_rq_retry", service); got != 0 {
 		t.Errorf("retries: %v, want 0", got)
@@ -242,18 +242,18 @@ func TestHashPolicy(t *testing.T) {
 				}
 				got := [2]int{p.Triton.Calls(envoy.ModelInfer) - before[0], second.Calls(envoy.ModelInfer) - before[1]}
 				if got != [2]int{5, 0} && got != [2]int{0, 5} {
-					t.Errorf("model-%d: %v calls at the two servers, want all 5 at one", key, got)
+					t.Errorf("model-%d: %v calls at the two replicas, want all 5 at one", key, got)
 				}
 				used |= 1 << min(got[1], 1)
 			}
 			if used != 3 {
-				t.Error("all keys went to one server")
+				t.Error("all keys went to one replica")
 			}
 		})
 	}
 }
 
-// Envoy takes every policy, and slow start where it has one; both servers get calls.
+// Envoy takes every policy, and slow start where it has one; both replicas get calls.
 func TestLoadBalancing(t *testing.T) {
 	for _, values := range []string{
 		"loadBalancerPolicy: LEAST_REQUEST, slowStart: {window: 1s}", "loadBalancerPolicy: ROUND_ROBIN, slowStart: {window: 1s}",
@@ -264,7 +264,7 @@ func TestLoadBalancing(t *testing.T) {
 			second := envoy.StartTritonAt(t, net.JoinHostPort("127.0.0.2", port(t, p.Triton.Addr)))
 			names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.2")
 			p.awaitHealthy(t, 2)
-			envoy.Await(t, settle, "calls at both servers", func() bool {
+			envoy.Await(t, settle, "calls at both replicas", func() bool {
 				p.infer(t, codes.OK)
 				return p.Triton.Calls(envoy.ModelInfer) > 0 && second.Calls(envoy.ModelInfer) > 0
 			})
@@ -272,7 +272,7 @@ func TestLoadBalancing(t *testing.T) {
 	}
 }
 
-// A server that is in DNS before it answers is what every start looks like; a fleet without calls must not be asked
+// A replica that is in DNS before it answers is what every start looks like; a fleet without calls must not be asked
 // less often than a busy one.
 func TestIdleFleetFindsServer(t *testing.T) {
 	p, names := fleet(t, "")

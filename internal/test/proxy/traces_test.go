@@ -21,7 +21,7 @@ const (
 	tritonTraces = "../prometheus/testdata/triton-traces.json"
 )
 
-// TestTraces runs the real parts and holds that they export the spans that the collector is tested with, with the
+// TestTraces runs the real parts and checks that they export the spans that the collector is tested with, with the
 // names and attributes that its configuration reads. With -record it writes the recordings.
 func TestTraces(t *testing.T) {
 	const values = "envoy: {tracing_sampling_rate: 1, tracing: {host: otel.example.org}}\n"

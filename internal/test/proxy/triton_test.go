@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// realFleet is an Envoy whose servers are real ones, at the addresses that a stub of the cluster's DNS gives.
+// realFleet is an Envoy whose replicas are real ones, at the addresses that a stub of the cluster's DNS gives.
 func realFleet(t *testing.T) (*proxy, *nameServer, string) {
 	t.Helper()
 	names, port := startNameServer(t), freePort(t)
@@ -23,7 +23,7 @@ func realFleet(t *testing.T) (*proxy, *nameServer, string) {
 
 var scaleDowns = flag.Int("scale-downs", 2, "scale-downs of a real Triton under load")
 
-// A server that is scaled in leaves DNS, goes on for triton.drain.sleepSeconds, and gets SIGTERM: by then Envoy knows.
+// A replica that is scaled in leaves DNS, goes on for triton.drain.sleepSeconds, and gets SIGTERM: by then Envoy knows.
 func TestScaleDownFailsNoCall(t *testing.T) {
 	p, names, port := realFleet(t)
 	runTriton(t, net.JoinHostPort("127.0.0.1", port))
@@ -39,7 +39,7 @@ func TestScaleDownFailsNoCall(t *testing.T) {
 		second, metrics := runTriton(t, net.JoinHostPort("127.0.0.2", port))
 		names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.2")
 		p.awaitHealthy(t, 2)
-		envoy.Await(t, settle, "work at the second server", func() bool { return succeeded(t, metrics) > 20 })
+		envoy.Await(t, settle, "work at the second replica", func() bool { return succeeded(t, metrics) > 20 })
 
 		names.Answer(dns.RcodeSuccess, "127.0.0.1")
 		envoy.Await(t, settle, "Envoy to follow DNS", func() bool {
@@ -50,7 +50,7 @@ func TestScaleDownFailsNoCall(t *testing.T) {
 		}
 		_ = second.Wait() // its status says only that the models took longer to unload than it waits
 		before := clients.count()
-		envoy.Await(t, settle, "work at the first server", func() bool { return clients.count() > before+50 })
+		envoy.Await(t, settle, "work at the first replica", func() bool { return clients.count() > before+50 })
 	}
 	clients.end(t)
 }
@@ -65,7 +65,7 @@ func succeeded(t *testing.T, metricsURL string) float64 {
 	return sum
 }
 
-// A real server answers health checks as the stub does, and a call to a model that it lacks is its own to answer.
+// A real replica answers health checks as the stub does, and a call to a model that it lacks is its own to answer.
 func TestRealTriton(t *testing.T) {
 	p, names, port := realFleet(t)
 	runTriton(t, net.JoinHostPort("127.0.0.1", port))

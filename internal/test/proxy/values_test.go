@@ -48,7 +48,7 @@ func TestValuesFiles(t *testing.T) {
 	}
 }
 
-// infer calls until the servers' health is known.
+// infer calls until the replicas' health is known.
 func (p *proxy) infer(t testing.TB, want codes.Code) envoy.Reply {
 	t.Helper()
 	var r envoy.Reply

@@ -32,14 +32,14 @@ func TestStep(t *testing.T) {
 	changes := cluster.Changes(course)
 	final := changes[len(changes)-1]
 	t.Logf("up: %s", cluster.Describe(course))
-	t.Logf("up: %d changes to %d servers, at most %d", len(changes)-1, final, slices.Max(changes))
+	t.Logf("up: %d changes to %d replicas, at most %d", len(changes)-1, final, slices.Max(changes))
 	if final < 4 || final > 6 {
-		t.Errorf("the fleet settles at %d servers, want 4 to 6", final)
+		t.Errorf("the fleet settles at %d replicas, want 4 to 6", final)
 	}
 	answer := int32(math.Ceil(f.agree(float64(final), few, many) / 2))
-	t.Logf("the answer: %d servers", answer)
+	t.Logf("the answer: %d replicas", answer)
 	if over := slices.Max(changes) - answer; over > 1 {
-		t.Errorf("the fleet goes over its answer by %d servers, want at most 1", over)
+		t.Errorf("the fleet goes over its answer by %d replicas, want at most 1", over)
 	}
 
 	noneFailed(t, "clients that leave", many.Stop())
@@ -47,7 +47,7 @@ func TestStep(t *testing.T) {
 	f.await(time.Minute, "the end of every drain", func(ctx context.Context) error {
 		pods, err := f.AllPods(ctx, "triton")
 		if err == nil && len(pods) != 1 {
-			err = fmt.Errorf("%d servers are there still", len(pods))
+			err = fmt.Errorf("%d replicas are there still", len(pods))
 		}
 		return err
 	})

@@ -36,7 +36,7 @@ func TestFromZero(t *testing.T) {
 		return err
 	})
 	if refused == 0 {
-		t.Error("no call was refused with UNAVAILABLE while no server was there")
+		t.Error("no call was refused with UNAVAILABLE while no replica was there")
 	}
 	t.Logf("first answer %s after the first call, %d calls refused before", time.Since(begin).Round(time.Millisecond), refused)
 	f.awaitSize(sizes, time.Minute, 1)
@@ -71,12 +71,12 @@ func TestFromZeroWithHold(t *testing.T) {
 func (f fleet) awaitNothing(sizes *cluster.Sizes, client *load.Client) {
 	f.t.Helper()
 	f.awaitSize(sizes, 5*time.Minute, 0)
-	f.await(2*time.Minute, "an Envoy without servers", func(ctx context.Context) error {
+	f.await(2*time.Minute, "an Envoy without replicas", func(ctx context.Context) error {
 		err := client.Ready(ctx)
 		if status.Code(err) == codes.Unavailable {
 			return nil
 		}
-		return fmt.Errorf("a server is there: %v", err)
+		return fmt.Errorf("a replica is there: %v", err)
 	})
 }
 
@@ -89,7 +89,7 @@ func TestUnschedulablePods(t *testing.T) {
 	f.firstAnswer(time.Minute)
 	sizes := f.WatchSizes(t.Context())
 	run := f.clients(16, "fast", "slow")
-	f.await(5*time.Minute, "servers that wait for a node, and a request that stays for a minute", func(context.Context) error {
+	f.await(5*time.Minute, "replicas that wait for a node, and a request that stays for a minute", func(context.Context) error {
 		last := sizes.Last()
 		if since := sizes.Unchanged(); last.Ready >= last.Wanted || since < time.Minute {
 			return fmt.Errorf("%d wanted, %d ready, for %s", last.Wanted, last.Ready, since.Round(time.Second))
@@ -101,6 +101,6 @@ func TestUnschedulablePods(t *testing.T) {
 	t.Logf("%d wanted, %d ready", last.Wanted, last.Ready)
 	// 16 clients at twice the service time never need more than 8 replicas.
 	if last.Wanted > 8 {
-		t.Errorf("%d servers wanted, want at most 8", last.Wanted)
+		t.Errorf("%d replicas wanted, want at most 8", last.Wanted)
 	}
 }

@@ -89,7 +89,7 @@ func TestCallsEndBeforeStopReturns(t *testing.T) {
 	<-begun
 	result := run.Stop()
 	if seen := 1 + len(begun); result.Completed() != seen {
-		t.Errorf("the server saw %d calls, the client %s", seen, result)
+		t.Errorf("the replica saw %d calls, the client %s", seen, result)
 	}
 }
 

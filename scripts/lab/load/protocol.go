@@ -27,7 +27,7 @@ func (raw) Unmarshal(data []byte, v any) error {
 
 func (raw) Name() string { return "proto" }
 
-// A Client is one connection to a server or a proxy.
+// A Client is one connection to a replica or a proxy.
 type Client struct{ conn *grpc.ClientConn }
 
 // A Token is sent with every call, unless it is empty.
@@ -108,7 +108,7 @@ func (c *Client) Ready(ctx context.Context) error {
 		return err
 	}
 	if !bytes.Equal(reply, []byte{1<<3 | byte(protowire.VarintType), 1}) {
-		return errors.New("the server is not ready")
+		return errors.New("the replica is not ready")
 	}
 	return nil
 }

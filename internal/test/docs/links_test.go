@@ -1,0 +1,167 @@
+// Package docs_test holds the pages that users read to what is there: their links, and what their blocks of code say.
+package docs_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+)
+
+const root = "../../.."
+
+// A page is one that users read.
+type page struct {
+	name   string // from the root of the repository
+	source []byte
+	tree   ast.Node
+}
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+
+// pages are all of them: in the root, in docs/, and the chart's.
+func pages(t *testing.T) []page {
+	t.Helper()
+	var all []page
+	for _, pattern := range []string{"*.md", "docs/*.md", "chart/*.md"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: no pages: %v", pattern, err)
+		}
+		for _, name := range names {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, err = filepath.Rel(root, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, page{filepath.ToSlash(name), source, markdown.Parse(text.NewReader(source))})
+		}
+	}
+	return all
+}
+
+// each calls visit with every node of the page.
+func (p page) each(visit func(n ast.Node)) {
+	_ = ast.Walk(p.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			visit(n)
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// words is the text below a node, without its markup.
+func (p page) words(n ast.Node) string {
+	var out strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if leaf, ok := c.(*ast.Text); ok {
+			out.Write(leaf.Value(p.source))
+		} else {
+			out.WriteString(p.words(c))
+		}
+	}
+	return out.String()
+}
+
+// anchors are the names of the page's headings, as GitHub and the site make them.
+func (p page) anchors() map[string]bool {
+	all := map[string]bool{}
+	p.each(func(n ast.Node) {
+		if n.Kind() != ast.KindHeading {
+			return
+		}
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_':
+				return unicode.ToLower(r)
+			case r == ' ':
+				return '-'
+			}
+			return -1
+		}, p.words(n))
+		unique := name
+		for i := 1; all[unique]; i++ {
+			unique = fmt.Sprintf("%s-%d", name, i)
+		}
+		all[unique] = true
+	})
+	return all
+}
+
+// links are the addresses that the page links to, or shows as a picture.
+func (p page) links() []string {
+	var all []string
+	p.each(func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.Link:
+			all = append(all, string(n.Destination))
+		case *ast.Image:
+			all = append(all, string(n.Destination))
+		}
+	})
+	return all
+}
+
+// broken says what is wrong with a relative link, if anything is. Other sites are not asked.
+func broken(from, link string, anchors map[string]func() map[string]bool) error {
+	u, err := url.Parse(link)
+	if err != nil || u.Scheme == "https" {
+		return err
+	}
+	if u.Scheme != "" || u.Host != "" || path.IsAbs(u.Path) {
+		return fmt.Errorf("must be relative, or https")
+	}
+	target := from
+	if u.Path != "" {
+		target = path.Join(path.Dir(from), u.Path)
+	}
+	if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+		return fmt.Errorf("no such file: %s", target)
+	}
+	if headings, ok := anchors[target]; u.Fragment != "" && (!ok || !headings()[u.Fragment]) {
+		return fmt.Errorf("%s has no heading %s", target, u.Fragment)
+	}
+	return nil
+}
+
+func TestLinks(t *testing.T) {
+	anchors := map[string]func() map[string]bool{}
+	all := pages(t)
+	for _, p := range all {
+		anchors[p.name] = sync.OnceValue(p.anchors)
+	}
+	found := 0
+	for _, p := range all {
+		for _, link := range p.links() {
+			found++
+			if err := broken(p.name, link, anchors); err != nil {
+				t.Errorf("%s: link to %s: %v", p.name, link, err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("found no link")
+	}
+	for link, want := range map[string]string{
+		"no-such-page.md": "no such file: docs/no-such-page.md", "concepts.md#no-such-heading": "docs/concepts.md has no heading no-such-heading",
+		"#no-such-heading": "docs/gate.md has no heading no-such-heading", "/etc": "must be relative, or https",
+		"http://example.org": "must be relative, or https", "concepts.md#limits": "<nil>",
+	} {
+		if got := fmt.Sprint(broken("docs/gate.md", link, anchors)); got != want {
+			t.Errorf("%s: got %s, want %s", link, got, want)
+		}
+	}
+}

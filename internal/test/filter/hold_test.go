@@ -159,7 +159,7 @@ func TestHeldCallsEnd(t *testing.T) {
 	}
 }
 
-func TestNewCallsAreRefusedWhileItIsFull(t *testing.T) {
+func TestFullHoldRefuses(t *testing.T) {
 	f, servers := hold(t, filter.Defaults(t))
 	servers.readyMS = f.NowMS + 5000
 	f.Gauges["full_ms"] = f.NowMS + 250

@@ -213,7 +213,7 @@ func TestRamp(t *testing.T) {
 }
 
 // A load from before the clock was set back is not the last known one for ever.
-func TestLastLoadAfterTheClockWasSetBack(t *testing.T) {
+func TestLastLoadAndClockSetBack(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t).With("limiter.unknownLoad", "last"))
 	at(t, f, p, "5")
 	p.status = "503"

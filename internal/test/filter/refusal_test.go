@@ -107,7 +107,7 @@ func TestFaultOfTheScript(t *testing.T) {
 }
 
 // With unknownLoad last, the last load decides in place of a script that has an error.
-func TestLastLoadAfterFault(t *testing.T) {
+func TestLastLoadAfterError(t *testing.T) {
 	for _, c := range []struct {
 		load    string
 		afterMS float64

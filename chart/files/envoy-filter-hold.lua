@@ -2,12 +2,13 @@
 -- away, so callers never hold a lock: they start probes detached, under a lease that expires, and watch the gauges.
 --
 -- Gauges: ready_ms (until when a replica counts as ready), probe_ms (the lease of a probe), full_ms (until when no
--- further call may wait), stopping (1 while this Envoy is shutting down).
+-- further call may wait), stopping_ms (until when this Envoy counts as shutting down).
 
 local get, set = stats.get, stats.set
 local hold = config.hold
 local FIRST_PAUSE_MS = 5
 local FULL_MS = 250
+local STOPPING_MS = 4000 -- longer than the last part of a drain (envoy-drain.lua)
 local PROBE_MS = 1000 -- timeout
 local LEASE_MS = PROBE_MS + 200
 local look_ms = hold and 3 * hold.poll_ms -- checking is what a held call costs
@@ -69,6 +70,11 @@ local function keep_place(handle, waits_already, ms)
   return waits_already and pause(handle, config.spare_cluster, ms)
 end
 
+local function stopping(handle)
+  local left = get(handle, "stopping_ms") - handle:timestamp()
+  return left > 0 and left <= STOPPING_MS
+end
+
 -- Waits for a replica; returns the outcome and the message of a call that found none. A call checks at growing
 -- intervals, and soon after it has started a probe.
 local function wait(handle)
@@ -81,7 +87,7 @@ local function wait(handle)
   while not ready do
     local waited = handle:timestamp() - began
     -- A new call may be the first to probe, and waits for the result.
-    if get(handle, "stopping") == 1 and waited >= look_ms then
+    if stopping(handle) and waited >= look_ms then
       return "hold_stopped", "no replica is ready, and this Envoy is shutting down; try again"
     elseif waited >= hold.max_ms then
       return "hold_expired", string.format("no replica became ready within %g s", hold.max_ms / 1000)
@@ -96,7 +102,7 @@ local function wait(handle)
 end
 
 local function stop(handle)
-  set(handle, "stopping", 1)
+  set(handle, "stopping_ms", handle:timestamp() + STOPPING_MS)
 end
 
 return { wait = wait, probe = probe, stop = stop }

@@ -198,6 +198,7 @@ listener. An abstract socket needs neither a port nor a file, and stays in the p
 - name: gate_clock
   address: {pipe: {path: "@supersonic_gate_clock"}}
   traffic_direction: OUTBOUND
+  drain_type: MODIFY_ONLY
   ignore_global_conn_limit: true
   filter_chains:
   - filters:
@@ -255,6 +256,7 @@ route_config:
 - name: gate_probe
   internal_listener: {}
   traffic_direction: OUTBOUND
+  drain_type: MODIFY_ONLY
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager
@@ -267,6 +269,7 @@ route_config:
 - name: gate_wait
   internal_listener: {}
   traffic_direction: OUTBOUND
+  drain_type: MODIFY_ONLY
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager

@@ -16,13 +16,15 @@
 
 {{- /*
 The only two paths of the admin interface that are reachable from outside the pod.
-This listener is not drained (OUTBOUND) and not part of the connection limit, so
-that Envoy stays visible while it drains or is full.
+This listener is not drained (MODIFY_ONLY) and not part of the connection limit, so
+that Envoy stays visible while it drains or is full. /ready is 200 while Envoy runs,
+also while it drains, when the admin interface's own /ready is 503.
 */ -}}
 {{- define "supersonic.envoy.statsListener" -}}
 - name: stats
   address: {{ include "supersonic.envoy.everywhere" (list . (include "supersonic.envoy.statsPort" .)) }}
   traffic_direction: OUTBOUND
+  drain_type: MODIFY_ONLY
   ignore_global_conn_limit: true
   filter_chains:
   - filters:
@@ -39,10 +41,10 @@ that Envoy stays visible while it drains or is full.
           - name: stats
             domains: ["*"]
             routes:
-            {{- range list "/stats/prometheus" "/ready" }}
-            - match: {path: {{ . }}, headers: [{name: ":method", string_match: {exact: GET}}]}
+            - match: {path: /stats/prometheus, headers: [{name: ":method", string_match: {exact: GET}}]}
               route: {cluster: supersonic_admin}
-            {{- end }}
+            - match: {path: /ready, headers: [{name: ":method", string_match: {exact: GET}}]}
+              route: {cluster: supersonic_admin, prefix_rewrite: '/stats?filter=^server\.live$'}
         http_filters:
         {{- include "supersonic.envoy.router" . | nindent 8 }}
 {{- end -}}
@@ -57,6 +59,7 @@ script translates. The port is in no Service, and the request carries a header.
 - name: drain
   address: {{ include "supersonic.envoy.everywhere" (list . (int64 .Values.envoy.drain.port)) }}
   traffic_direction: OUTBOUND
+  drain_type: MODIFY_ONLY
   ignore_global_conn_limit: true
   filter_chains:
   - filters:
@@ -94,13 +97,13 @@ script translates. The port is in no Service, and the request carries a header.
                   least_ms = {{ mul 1000 (int64 .Values.envoy.drain.timeSeconds) }},
                   most_ms = {{ mul 1000 (int64 .Values.envoy.drain.seconds) }},
                   hold = {{ .Values.envoy.hold.enabled }},
-                  scope = {{ ternary "" "&inboundonly" (eq (include "supersonic.envoy.external" .) "true") | quote }},
                 }
                 {{- .Files.Get "files/envoy-drain.lua" | nindent 16 }}
         {{- include "supersonic.envoy.router" . | nindent 8 }}
 - name: drain_clock
   internal_listener: {}
   traffic_direction: OUTBOUND
+  drain_type: MODIFY_ONLY
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager
@@ -114,6 +117,8 @@ script translates. The port is in no Service, and the request carries a header.
           - name: drain_clock
             domains: ["*"]
             routes:
+            - match: {path: /healthcheck/ok}
+              route: {cluster: supersonic_admin}
             - match: {prefix: /}
               direct_response: {status: 200}
         http_filters:

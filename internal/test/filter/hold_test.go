@@ -131,7 +131,7 @@ func TestHeldCallsEnd(t *testing.T) {
 	upstream := f.Upstream
 	f.Upstream = func(cluster string, header filter.Header, body string) (filter.Header, string) {
 		if f.NowMS >= started+20000 {
-			f.Gauges["stopping"] = 1
+			f.Gauges["stopping_ms"] = f.NowMS + 4000
 		}
 		return upstream(cluster, header, body)
 	}

@@ -56,7 +56,7 @@ func TestStatsListener(t *testing.T) {
 			}
 		}
 	}
-	if status, body := request(t, stats, "GET", "/ready"); status != http.StatusOK || body != "LIVE\n" {
+	if status, body := request(t, stats, "GET", "/ready"); status != http.StatusOK || body != "server.live: 1\n" {
 		t.Errorf("GET /ready: %d %q", status, body)
 	}
 	status, body := request(t, stats, "GET", "/stats/prometheus")

@@ -24,6 +24,9 @@ import (
 
 const chartDir = "../../../chart"
 
+// helms are both that users have.
+var helms = []string{"helm", "helm4"}
+
 // parent is a chart of somebody else's that holds this one.
 const parent = `apiVersion: v2
 name: parent
@@ -53,15 +56,11 @@ func TestChartInsideAnother(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			write(t, dir, "values.yaml", tc.values)
-			out, err := exec.Command(tools.Path(t, "helm"), "template", "outer", dir, "--kube-version", "1.34.0").CombinedOutput()
-			if tc.wantErr != "" {
-				if err == nil || !strings.Contains(string(out), tc.wantErr) {
-					t.Errorf("error is %v, want %q in\n%s", err, tc.wantErr, out)
+			for _, helm := range helms {
+				out, err := exec.Command(tools.Path(t, helm), "template", "outer", dir, "--kube-version", "1.34.0").CombinedOutput()
+				if failed := err != nil; failed != (tc.wantErr != "") || !strings.Contains(string(out), tc.want+tc.wantErr) {
+					t.Errorf("%s: %v: want %q in\n%s", helm, err, tc.want+tc.wantErr, out)
 				}
-				return
-			}
-			if err != nil || !strings.Contains(string(out), tc.want) {
-				t.Errorf("%v: want %q in\n%s", err, tc.want, out)
 			}
 		})
 	}
@@ -80,16 +79,11 @@ func run(t testing.TB, program string, args ...string) (stdout, stderr string, e
 
 // Helm can't be told a chart's version, so both render it as it is.
 func TestHelmTemplate(t *testing.T) {
-	helm := tools.Path(t, "helm")
 	c, err := render.Load(chart.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
 	forEachValuesFile(t, func(t *testing.T, vc valuesCase) {
-		want, errs, err := run(t, helm, "template", vc.release, chartDir, "-n", vc.namespace, "-f", vc.file, "--kube-version", "1.34")
-		if err != nil {
-			t.Fatal(errs)
-		}
 		docs, err := render.Documents(c, vc.vals, vc.options())
 		if err != nil {
 			t.Fatal(err)
@@ -98,18 +92,29 @@ func TestHelmTemplate(t *testing.T) {
 		for _, d := range docs {
 			got.WriteString(d.String())
 		}
-		if diff := cmp.Diff(want, strings.TrimSpace(got.String())+"\n"); diff != "" {
-			t.Errorf("not what helm template prints (-helm +ours):\n%s", diff)
+		for _, helm := range helms {
+			want, errs, err := run(t, tools.Path(t, helm), "template", vc.release, chartDir,
+				"-n", vc.namespace, "-f", vc.file, "--kube-version", "1.34")
+			if err != nil {
+				t.Fatal(errs)
+			}
+			if helm == "helm4" { // It prints an empty line after each document.
+				want = strings.ReplaceAll(strings.TrimSuffix(want, "\n"), "\n\n---\n", "\n---\n")
+			}
+			if diff := cmp.Diff(want, strings.TrimSpace(got.String())+"\n"); diff != "" {
+				t.Errorf("not what %s template prints (-helm +ours):\n%s", helm, diff)
+			}
 		}
 	})
 }
 
 func TestHelmLint(t *testing.T) {
-	helm := tools.Path(t, "helm")
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
-		out, errs, err := run(t, helm, "lint", chartDir, "-n", c.namespace, "-f", c.file, "--strict")
-		if err != nil {
-			t.Errorf("helm lint: %s%s", out, errs)
+		for _, helm := range helms {
+			out, errs, err := run(t, tools.Path(t, helm), "lint", chartDir, "-n", c.namespace, "-f", c.file, "--strict")
+			if err != nil {
+				t.Errorf("%s lint: %s%s", helm, out, errs)
+			}
 		}
 		for _, m := range helmlint.All(chartDir, c.vals, c.namespace, true).Messages {
 			if m.Severity > support.InfoSev {

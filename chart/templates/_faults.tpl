@@ -39,6 +39,7 @@ which NOTES and `supersonic lint` print.
   "scaling"
   "keda"
   "triton"
+  "network"
   "prometheus"
   "envoy"
   "grafana"

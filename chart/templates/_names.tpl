@@ -51,7 +51,7 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- $urls := dict -}}
 {{- if .Values.grafana.enabled -}}
 {{- range $i, $source := get (index .Values.grafana.datasources "datasources.yaml") "datasources" | default list -}}
-{{- $_ := set $urls (printf "grafana.datasources.\"datasources.yaml\".datasources[%d].url" $i) $source.url -}}
+{{- $_ := set $urls (printf "grafana.datasources.\"datasources.yaml\".datasources[%d].url" $i) (get $source "url") -}}
 {{- end -}}
 {{- end -}}
 {{- if .Values.tempo.enabled -}}
@@ -61,7 +61,7 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- if $otel.enabled -}}
 {{- range $name, $exporter := get ($otel.config | default dict) "exporters" | default dict -}}
 {{- if kindIs "map" $exporter -}}
-{{- $_ := set $urls (printf "opentelemetry-collector.config.exporters.%s.endpoint" $name) $exporter.endpoint -}}
+{{- $_ := set $urls (printf "opentelemetry-collector.config.exporters.%s.endpoint" $name) (get $exporter "endpoint") -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -5,7 +5,7 @@ server would refuse the object.
 */ -}}
 
 {{- /*
-Fields of a pod, or of a NetworkPolicy's peer, that are strings or lists of strings.
+Fields of a pod, or of a rule of a NetworkPolicy, that are strings or lists of strings.
 TestNamesOfStrings compares them with Kubernetes' types.
 */ -}}
 {{- define "supersonic.strings.names" -}}
@@ -35,12 +35,13 @@ annotations labels matchLabels nodeSelector options userAnnotations volumeAttrib
 {{- define "supersonic.strings.faults" -}}
 {{- $names := include "supersonic.strings.names" . | splitList "\n" | join " " | splitList " " -}}
 {{- $maps := include "supersonic.strings.maps" . | splitList " " -}}
-{{- $sections := dict "prometheus.server" .Values.prometheus.server -}}
+{{- $sections := dict "prometheus.server" .Values.prometheus.server "networkPolicy.egress" .Values.networkPolicy.egress -}}
 {{- range list "triton" "envoy" "networkPolicy" "grafana" "tempo" "opentelemetry-collector" "metricsCollector" "test" -}}
 {{- $_ := set $sections . (get $.Values .) -}}
 {{- end -}}
 {{- $handed := list "env" "envFrom" "extraVolumes" "extraVolumeMounts" "initContainers" "extraContainers" "tolerations" "affinity"
-  "topologySpreadConstraints" "podSecurityContext" "securityContext" "clients" "scrapers" "keda" "viewers" -}}
+  "topologySpreadConstraints" "podSecurityContext" "securityContext" "clients" "scrapers" "keda" "viewers"
+  "dns" "kubernetesAPI" "prometheus" "issuers" "stores" "telemetry" "rules" -}}
 {{- range $at, $section := $sections }}
 {{- range $key := $handed }}
 {{- include "supersonic.strings.faultsBelow" (list (printf "%s.%s" $at $key) $key "" (get $section $key) $names $maps) }}

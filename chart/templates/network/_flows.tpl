@@ -3,10 +3,12 @@ Who may reach which pods if networkPolicy.enabled is true. A peer is one of:
   envoy, triton, …   the release's own pods of that component
   others   the pods of prometheus.server.otherReleases
   clients, scrapers, keda, viewers   the list in networkPolicy; for clients and viewers, empty means anyone
-The kubelet, which probes pods from their own node, is never blocked.
+A flow between two of the release's components is allowed by the policies of both:
+"supersonic.network.egress" reads the flows the other way round. The kubelet, which
+probes pods from their own node, is never blocked.
 */ -}}
 
-{{- /* Ports and peers by component, as YAML. */ -}}
+{{- /* Ports and peers by component, as YAML. Ports are those of the container. */ -}}
 {{- define "supersonic.network.flows" -}}
 {{- $envoy := .Values.envoy.enabled -}}
 triton:
@@ -19,24 +21,26 @@ envoy:
 {{- end }}
 {{- if include "supersonic.prometheus.embedded" . }}
 prometheus:
-  - {ports: [http], peers: [keda, envoy, grafana, tempo, opentelemetry-collector, metrics-collector, others]}
+  - {ports: [9090], peers: [keda, envoy, grafana, tempo, opentelemetry-collector, metrics-collector, others]}
   {{- if or .Values.prometheus.server.ingress.enabled (ne .Values.prometheus.server.service.type "ClusterIP") }}
-  - {ports: [http], peers: [viewers]}
+  - {ports: [9090], peers: [viewers]}
   {{- end }}
 {{- end }}
 {{- if include "supersonic.network.runs" (list . "grafana") }}
 grafana:
-  - {ports: [http], peers: [viewers]}
+  - {ports: [3000], peers: [viewers]}
 {{- end }}
 {{- if include "supersonic.network.runs" (list . "tempo") }}
+{{- $otlp := .Values.tempo.tempo.receivers.otlp.protocols }}
 tempo:
-  - {ports: [otlp-grpc, otlp-http], peers: [opentelemetry-collector]}
-  - {ports: [http], peers: [grafana, prometheus, scrapers]}
+  - ports: [{{ include "supersonic.tempo.port" $otlp.grpc.endpoint }}, {{ include "supersonic.tempo.port" $otlp.http.endpoint }}]
+    peers: [opentelemetry-collector]
+  - {ports: [3100], peers: [grafana, prometheus, scrapers]}
 {{- end }}
 {{- if include "supersonic.network.runs" (list . "opentelemetry-collector") }}
 opentelemetry-collector:
-  - {ports: [otlp-grpc, otlp-http], peers: [envoy, triton]}
-  - {ports: [metrics], peers: [prometheus, scrapers]}
+  - {ports: [4317, 4318], peers: [envoy, triton]}
+  - {ports: [8888], peers: [prometheus, scrapers]}
 {{- end }}
 {{- if include "supersonic.network.runs" (list . "metricsCollector") }}
 metrics-collector:
@@ -49,7 +53,32 @@ metrics-collector:
 {{- if get (get (first .).Values (last .) | default dict) "enabled" }}true{{ end -}}
 {{- end -}}
 
-{{- /* One rule, as JSON. Takes a list: the root context, ports, peers. */ -}}
+{{- /* The pods of a component of the release, as a peer in JSON. Takes a list: the root context, the component. */ -}}
+{{- define "supersonic.network.pods" -}}
+{{- dict "podSelector" (dict "matchLabels" (include "supersonic.labels.selector" . | fromYaml)) | toJson -}}
+{{- end -}}
+
+{{- /* The pods of the releases that share the embedded Prometheus, as a list of peers in JSON. */ -}}
+{{- define "supersonic.network.otherReleases" -}}
+{{- $peers := list -}}
+{{- with .Values.prometheus.server.otherReleases -}}
+{{- $selector := dict "matchLabels" (dict "app.kubernetes.io/name" $.Chart.Name) -}}
+{{- if not (has "*" .) -}}
+{{- $_ := set $selector "matchExpressions" (list (dict "key" "app.kubernetes.io/instance" "operator" "In" "values" .)) -}}
+{{- end -}}
+{{- $peers = append $peers (dict "podSelector" $selector) -}}
+{{- end -}}
+{{- toJson $peers -}}
+{{- end -}}
+
+{{- /* Ports as JSON. Takes a list: the protocol, port numbers. */ -}}
+{{- define "supersonic.network.ports" -}}
+{{- $ports := list -}}
+{{- range last . }}{{ $ports = append $ports (dict "port" . "protocol" (first $)) }}{{ end -}}
+{{- toJson $ports -}}
+{{- end -}}
+
+{{- /* One ingress rule, as JSON. Takes a list: the root context, ports, peers. */ -}}
 {{- define "supersonic.network.rule" -}}
 {{- $root := first . -}}
 {{- $policy := $root.Values.networkPolicy -}}
@@ -60,21 +89,12 @@ metrics-collector:
 {{- $from = concat $from (get $policy . | default list) -}}
 {{- if and (has . (list "clients" "viewers")) (not (get $policy .)) }}{{ $anyone = true }}{{ end -}}
 {{- else if eq . "others" -}}
-{{- with $root.Values.prometheus.server.otherReleases -}}
-{{- $selector := dict "matchLabels" (dict "app.kubernetes.io/name" $root.Chart.Name) -}}
-{{- if not (has "*" .) -}}
-{{- $_ := set $selector "matchExpressions" (list (dict "key" "app.kubernetes.io/instance" "operator" "In" "values" .)) -}}
-{{- end -}}
-{{- $from = append $from (dict "podSelector" $selector) -}}
-{{- end -}}
+{{- $from = concat $from (include "supersonic.network.otherReleases" $root | fromJsonArray) -}}
 {{- else -}}
-{{- $labels := include "supersonic.labels.selector" (list $root .) | fromYaml -}}
-{{- $from = append $from (dict "podSelector" (dict "matchLabels" $labels)) -}}
+{{- $from = append $from (include "supersonic.network.pods" (list $root .) | fromJson) -}}
 {{- end -}}
 {{- end -}}
-{{- $ports := list -}}
-{{- range index . 1 }}{{ $ports = append $ports (dict "port" . "protocol" "TCP") }}{{ end -}}
-{{- $rule := dict "ports" $ports -}}
+{{- $rule := dict "ports" (include "supersonic.network.ports" (list "TCP" (index . 1)) | fromJsonArray) -}}
 {{- if not $anyone }}{{ $_ := set $rule "from" $from }}{{ end -}}
 {{- toJson $rule -}}
 {{- end -}}

@@ -65,58 +65,11 @@ func TestNetworkPolicyPorts(t *testing.T) {
 		for _, rule := range policies[i].Spec.Ingress {
 			for _, port := range rule.Ports {
 				if !slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(c corev1.ContainerPort) bool {
-					return port.Port.StrVal == c.Name && c.Name != "" || port.Port.IntVal == c.ContainerPort
+					return port.Port.IntVal == c.ContainerPort
 				}) {
 					t.Errorf("Deployment %s: the policy opens port %s, which no container has", d.Name, port.Port)
 				}
 			}
 		}
 	}
-}
-
-// Network policies name the flows.
-func TestNetworkPolicyPeers(t *testing.T) {
-	const on = "networkPolicy: {enabled: true, clients: [{ipBlock: {cidr: 192.0.2.0/24}}]}"
-	for _, tc := range []struct {
-		name, values, component, port string
-		want                          []string // components, or the first key of a peer
-	}{
-		{"calls-come-from-envoy", on, "triton", "8001", []string{"envoy", "test"}},
-		{"calls-come-from-clients", on + "\nenvoy: {enabled: false}", "triton", "8001", []string{"ipBlock", "test"}},
-		{"clients", on, "envoy", "8001", []string{"ipBlock", "test"}},
-		{"anyone", "networkPolicy: {enabled: true}", "envoy", "8001", nil},
-		{"scrape", on + "\nprometheus: {enabled: true}", "triton", "8002", []string{"prometheus"}},
-		{"keda-and-the-gate", on + "\nprometheus: {enabled: true}", "prometheus", "http", []string{
-			"namespaceSelector", "envoy", "grafana", "tempo", "opentelemetry-collector", "metrics-collector",
-		}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			var got []string
-			found := false
-			for _, p := range all[networkingv1.NetworkPolicy](t, manifest.Render(t, tc.values), "NetworkPolicy") {
-				for _, rule := range p.Spec.Ingress {
-					if p.Name != "sonic-"+tc.component || rule.Ports[0].Port.String() != tc.port {
-						continue
-					}
-					found = true
-					for _, peer := range rule.From {
-						got = append(got, peerName(peer))
-					}
-				}
-			}
-			if !found || !slices.Equal(got, tc.want) {
-				t.Errorf("a rule is there: %t; peers are %v, want %v", found, got, tc.want)
-			}
-		})
-	}
-}
-
-func peerName(p networkingv1.NetworkPolicyPeer) string {
-	switch {
-	case p.IPBlock != nil:
-		return "ipBlock"
-	case p.NamespaceSelector != nil:
-		return "namespaceSelector"
-	}
-	return p.PodSelector.MatchLabels["app.kubernetes.io/component"]
 }

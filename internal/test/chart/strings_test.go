@@ -69,7 +69,7 @@ func (f fields) named(kind string) (names []string) {
 func TestNamesOfStrings(t *testing.T) {
 	f := fields{map[string]map[string]bool{}, map[reflect.Type]bool{}}
 	f.walk(reflect.TypeFor[corev1.PodSpec](), "")
-	f.walk(reflect.TypeFor[networkingv1.NetworkPolicyPeer](), "")
+	f.walk(reflect.TypeFor[networkingv1.NetworkPolicyEgressRule](), "")
 	text, err := fs.ReadFile(chart.FS(), "templates/_strings.tpl")
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,9 @@ import (
 )
 
 // With NetworkPolicies everything works that has to, over connections opened while
-// they apply, and other pods reach no port. Without them other pods reach every
-// port, which shows that the policies make the difference.
+// they apply, other pods reach no port, and a server reaches only itself. Without
+// them every pod reaches every port, which shows that the policies make the
+// difference.
 func TestNetworkPolicies(t *testing.T) {
 	client, stranger := outsider(t, "clients"), outsider(t, "strangers")
 	f := install(t, "policies", append(gated, "--set", "networkPolicy.enabled=true", "--set-json",
@@ -33,6 +34,9 @@ func TestNetworkPolicies(t *testing.T) {
 	f.awaitReached(client, "envoy/grpc")
 	f.awaitReached(stranger)
 	f.awaitReached(neighbour)
+	server := caller{namespace: f.Namespace, pod: "deployment/" + f.Name + "-triton"}
+	f.awaitReached(server, "triton/grpc", "triton/http", "triton/metrics")
+	f.awaitAPI(server, false)
 	f.readsPrometheus()
 
 	must(t, f.Apply(t.Context(), append([]string{"-f", lab.Values("lab")}, gated...)...))
@@ -42,6 +46,8 @@ func TestNetworkPolicies(t *testing.T) {
 	f.awaitReached(client, all...)
 	f.awaitReached(stranger, all...)
 	f.awaitReached(neighbour, all...)
+	f.awaitReached(server, all...)
+	f.awaitAPI(server, true)
 }
 
 // readsPrometheus loads the fleet so that it grows only if KEDA reaches Prometheus,
@@ -56,8 +62,8 @@ func (f fleet) readsPrometheus() {
 	sizes.Stop()
 }
 
-// A caller is a pod, named after its namespace, that connects to others.
-type caller struct{ namespace string }
+// A caller is a pod that connects to others.
+type caller struct{ namespace, pod string }
 
 // outsider is a caller in a namespace of its own.
 func outsider(t testing.TB, namespace string) caller {
@@ -71,7 +77,7 @@ func startCaller(t testing.TB, namespace string) caller {
 	pod, err := os.ReadFile("testdata/caller.yaml")
 	must(t, err)
 	image := "nvcr.io/nvidia/tritonserver:" + lab.Pins.Version("triton")
-	c := caller{namespace}
+	c := caller{namespace, "caller"}
 	_, err = c.kubectl(t.Context(), strings.ReplaceAll(string(pod), "IMAGE", image), "apply", "-f", "-")
 	must(t, err)
 	_, err = c.kubectl(t.Context(), "", "wait", "--for=condition=Ready", "pod/caller", "--timeout=1m")
@@ -90,7 +96,7 @@ func (c caller) asks(f fleet) error {
 		return err
 	}
 	host := f.Name + "." + f.Namespace + ".svc.cluster.local"
-	_, err = c.kubectl(f.t.Context(), string(script), "exec", "-i", "caller", "--", "bash", "-s", "--", host, "8001", "30")
+	_, err = c.kubectl(f.t.Context(), string(script), "exec", "-i", c.pod, "--", "bash", "-s", "--", host, "8001", "30")
 	return err
 }
 
@@ -99,7 +105,7 @@ const connect = `for a; do timeout 2 bash -c "exec 3<>/dev/tcp/${a/://}" 2>/dev/
 
 // reaches returns the ports that accept connections from the caller.
 func (c caller) reaches(ctx context.Context, ports map[string][]string) ([]string, error) {
-	args := []string{"exec", "caller", "--", "bash", "-c", connect, "connect"}
+	args := []string{"exec", c.pod, "--", "bash", "-c", connect, "connect"}
 	for _, addresses := range ports {
 		args = append(args, addresses...)
 	}
@@ -120,7 +126,7 @@ func (c caller) reaches(ctx context.Context, ports map[string][]string) ([]strin
 // awaitReached waits until a caller reaches exactly these ports.
 func (f fleet) awaitReached(c caller, want ...string) {
 	f.t.Helper()
-	f.await(time.Minute, fmt.Sprintf("what a pod in %s reaches", c.namespace), func(ctx context.Context) error {
+	f.await(time.Minute, fmt.Sprintf("what %s in %s reaches", c.pod, c.namespace), func(ctx context.Context) error {
 		ports, err := f.ports(ctx)
 		if err != nil {
 			return err
@@ -131,6 +137,18 @@ func (f fleet) awaitReached(c caller, want ...string) {
 		got, err := c.reaches(ctx, ports)
 		if err == nil && !slices.Equal(got, want) {
 			err = fmt.Errorf("it reaches %v, want %v", got, want)
+		}
+		return err
+	})
+}
+
+// awaitAPI waits until a caller reaches the Kubernetes API, by its name, or does not.
+func (f fleet) awaitAPI(c caller, want bool) {
+	f.t.Helper()
+	f.await(time.Minute, fmt.Sprintf("%s reaches the Kubernetes API: %t", c.pod, want), func(ctx context.Context) error {
+		got, err := c.reaches(ctx, map[string][]string{"api": {"kubernetes.default.svc.cluster.local:443"}})
+		if err == nil && len(got) > 0 != want {
+			err = fmt.Errorf("it reaches %v", got)
 		}
 		return err
 	})

@@ -21,7 +21,7 @@ goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/intern
 signed   = $(if $(KEYRING),-keyring $(KEYRING)) $(if $(KEY),-key "$(KEY)") $(if $(PASSPHRASE),-passphrase-file $(PASSPHRASE))
 
 .DEFAULT_GOAL = help
-.PHONY: help build release tools generate golden test test-unit test-race test-lab agree bench soak fuzz lint verify ci
+.PHONY: help build release site tools generate golden test test-unit test-race test-lab agree bench soak fuzz lint verify ci
 .PHONY: lab lab-build lab-down e2e e2e-all ab
 
 help: ## show this list
@@ -34,6 +34,11 @@ release: ## write a release into dist, signed with KEYRING=FILE KEY=NAME PASSPHR
 	rm -rf dist
 	go build -C scripts/release -o ../../bin/release .
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} bin/release $(signed)
+
+site: ## build the pages as a site, in dist/site
+	scripts/tools/install.sh mkdocs-material
+	rm -rf dist/site
+	scripts/site/build.sh dist/site
 
 tools: ## install the real parts that tests run, into .tools or $SUPERSONIC_TOOLS
 	$(step) scripts/tools/install.sh

@@ -120,6 +120,15 @@ install_otelcol() {
   go -C "$own" build -ldflags "-s -w -X main.version=$2" -o "$1/bin/otelcol" .
 }
 
+# The generator of the site, with what it needs beside it.
+install_mkdocs-material() {
+  local own=$repo/scripts/site/requirements.txt
+  grep -q "^mkdocs-material==$2 " "$own" || die "scripts/site/requirements.txt has no mkdocs-material $2"
+  python3 -m pip --version > /dev/null 2>&1 || debian python3-pip
+  python3 -m pip install --quiet --root-user-action=ignore --no-deps --only-binary=:all: --require-hashes --target "$1/lib" --requirement "$own" >&2
+  install -D "$here/mkdocs.sh" "$1/bin/mkdocs"
+}
+
 install_prometheus-operator() {
   copy "github.com/prometheus-operator/prometheus-operator@v$2" example/prometheus-operator-crd "$1"
 }

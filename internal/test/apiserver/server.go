@@ -158,14 +158,19 @@ func (s *Server) act(r *http.Request, at target, body []byte) (runtime.Object, e
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	if r.Method == http.MethodPut {
-		action := clienttesting.NewUpdateAction(resource, at.namespace, object)
+	return s.defaulted(react(put(r.Method, at, object, manager)))
+}
+
+// put creates or updates an object.
+func put(method string, at target, object runtime.Object, manager string) clienttesting.Action {
+	if method == http.MethodPut {
+		action := clienttesting.NewUpdateAction(at.kind.resource(), at.namespace, object)
 		action.UpdateOptions = metav1.UpdateOptions{FieldManager: manager}
-		return s.defaulted(react(action))
+		return action
 	}
-	action := clienttesting.NewCreateAction(resource, at.namespace, object)
+	action := clienttesting.NewCreateAction(at.kind.resource(), at.namespace, object)
 	action.CreateOptions = metav1.CreateOptions{FieldManager: manager}
-	return s.defaulted(react(action))
+	return action
 }
 
 // defaulted gives a Deployment the size that the API server gives one that has none.

@@ -135,7 +135,8 @@ func compile(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	overlay := fmt.Sprintf(`{"Replace": {%q: %q}}`, here, file(t, "main.go", fmt.Sprintf(program, text)))
-	if said, err := exec.Command("go", "build", "-o", os.DevNull, "-overlay", file(t, "overlay.json", overlay), "./example").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", os.DevNull, "-overlay", file(t, "overlay.json", overlay), "./example")
+	if said, err := build.CombinedOutput(); err != nil {
 		t.Errorf("%s\n%s", text, said)
 	}
 }

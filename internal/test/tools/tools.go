@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// Path is the absolute path of a program: envoy, promtool, prometheus, otelcol, helm or tritonserver. A program of the same
+// Path is the absolute path of a program: envoy, promtool, prometheus, otelcol, helm, helm4, mkdocs or tritonserver. A program of the same
 // version in PATH will do where the part is not installed.
 func Path(t testing.TB, program string) string {
 	t.Helper()
@@ -52,8 +52,11 @@ func need(t testing.TB, err error) {
 
 func find(program string) (string, error) {
 	part := program
-	if program == "tritonserver" {
+	switch program {
+	case "tritonserver":
 		part = "triton"
+	case "mkdocs":
+		part = "mkdocs-material"
 	}
 	dir, version, err := locate(part)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -135,6 +136,36 @@ func broken(from, link string, anchors map[string]func() map[string]bool) error 
 		return fmt.Errorf("%s has no heading %s", target, u.Fragment)
 	}
 	return nil
+}
+
+// inRepository matches a path of this repository in code font; a word of capitals stands for any name.
+var (
+	inRepository = regexp.MustCompile(`^(chart|cmd|docs|golden|internal|promql|scripts|values)(/[\w.-]+)+/?$`)
+	placeholder  = regexp.MustCompile(`[A-Z]{2,}`)
+)
+
+// Files and folders that a page names are there.
+func TestPaths(t *testing.T) {
+	found := 0
+	for _, p := range pages(t) {
+		if p.name == "CHANGELOG.md" { // It tells of the past.
+			continue
+		}
+		p.each(func(n ast.Node) {
+			name := p.words(n)
+			if n.Kind() != ast.KindCodeSpan || !inRepository.MatchString(name) {
+				return
+			}
+			found++
+			pattern := filepath.Join(root, placeholder.ReplaceAllString(name, "*"))
+			if names, err := filepath.Glob(pattern); err != nil || len(names) == 0 {
+				t.Errorf("%s: there is no %s", p.name, name)
+			}
+		})
+	}
+	if found == 0 {
+		t.Error("found no path")
+	}
 }
 
 func TestLinks(t *testing.T) {

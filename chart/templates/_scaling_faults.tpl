@@ -9,12 +9,21 @@ serverLoadMetric: must be a PromQL query, or empty for the built-in metric, got 
 {{- end }}
 {{- if include "supersonic.scaling.builtIn" . }}
 {{- include "supersonic.scaling.builtInFaults" . }}
+{{- if and .Values.keda.enabled (include "supersonic.scaling.looksLikeMilliseconds" .) }}
+serverLoadThreshold: must be below 10 with the built-in metric, which is no longer in milliseconds, got {{ include "supersonic.scaling.scalingThreshold" . }}: requests would take {{ include "supersonic.scaling.scalingThreshold" . }} times their service time before the fleet grows; drop the key to use the default, 2, or set keda.metricType to AverageValue to keep {{ include "supersonic.scaling.scalingThreshold" . }}
+{{- end }}
 {{- if and $gate (not (kindIs "invalid" .Values.serverAdmissionThreshold)) }}
 {{- if le (float64 .Values.serverAdmissionThreshold) (float64 .Values.serverLoadThreshold) }}
 serverAdmissionThreshold: must be above serverLoadThreshold ({{ toJson .Values.serverLoadThreshold }}), otherwise the gate refuses clients in normal operation, got {{ toJson .Values.serverAdmissionThreshold }}
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{- /* "true" if the threshold is one of 0.3.1's metric, unless the values name the type of the new one. */ -}}
+{{- define "supersonic.scaling.looksLikeMilliseconds" -}}
+{{- $insists := eq (.Values.keda.metricType | default "") "AverageValue" -}}
+{{- if and (include "supersonic.scaling.builtIn" .) (ge (float64 .Values.serverLoadThreshold) 10.0) (not $insists) }}true{{ end -}}
 {{- end -}}
 
 {{- /* A Prometheus duration in milliseconds. */ -}}
@@ -66,7 +75,7 @@ serverLoadSelector.{{ first $ }}: must not match {{ $label }}, which the queries
 {{- end -}}
 
 {{- define "supersonic.scaling.advice" -}}
-{{- if and (include "supersonic.scaling.builtIn" .) (ge (float64 .Values.serverLoadThreshold) 10.0) }}
+{{- if and (not .Values.keda.enabled) (include "supersonic.scaling.looksLikeMilliseconds" .) }}
 serverLoadThreshold: is no longer in milliseconds: {{ include "supersonic.scaling.scalingThreshold" . }} lets requests take {{ include "supersonic.scaling.scalingThreshold" . }} times their service time; drop the key to use the default, 2
 {{- end }}
 {{- if include "supersonic.scaling.isRead" . }}

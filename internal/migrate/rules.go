@@ -149,7 +149,8 @@ func scaling(r *run, p *part) {
 		return
 	}
 	threshold, isNumber := lookUp(p.vals, split("serverLoadThreshold")).(float64)
-	if metric == "" && isNumber && threshold >= milliseconds {
+	insists := r.get("keda.metricType") == "AverageValue"
+	if metric == "" && isNumber && threshold >= milliseconds && !insists {
 		p.take("serverLoadThreshold",
 			fmt.Sprintf("it was %v ms of queue latency; the threshold of the built-in metric is a ratio, 2 by default", threshold))
 	}

@@ -34,7 +34,7 @@ func TestAll(t *testing.T) {
 	if err != nil || len(r.Documents) != 1 || len(r.Advice) > 0 {
 		t.Errorf("another chart: got %v, %v", r, err)
 	}
-	warned := manifest.Values(t, "{serverLoadThreshold: 100, keda: {enabled: true}, prometheus: {enabled: true}}")
+	warned := manifest.Values(t, "{serverLoadThreshold: 100, prometheus: {enabled: true}}")
 	r, err = render.All(manifest.Chart(t), warned, manifest.Options)
 	if err != nil || len(r.Documents) < 3 || !r.Advice.Has("serverLoadThreshold") || r.Notes == "" {
 		t.Errorf("ours: got %d objects, advice %v, notes %q, %v", len(r.Documents), r.Advice, r.Notes, err)

@@ -62,7 +62,7 @@ local function judge_within(handle, ms)
     return "allowed"
   end
   local value, threshold = short(get(handle, "load_milli") / 1000), short(load.threshold)
-  return "refused", string.format("server load %s is above %s, try again later", value, threshold)
+  return "refused", string.format("overloaded: load %s is above the admission threshold %s, try again later", value, threshold)
 end
 
 -- With unknown = "last", the same by the last known load.
@@ -81,7 +81,7 @@ local function judge(handle)
   if outcome then
     return outcome, message
   elseif config.unknown == "closed" then
-    return "unknown_refused", "the server load is unknown, try again later"
+    return "unknown_refused", "the load is unknown, try again later"
   end
   return "unknown_allowed"
 end

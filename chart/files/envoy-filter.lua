@@ -66,7 +66,7 @@ local function judge_fault(handle, fault)
     handle:logErr("gate: " .. tostring(fault))
   end
   if config.unknown == "closed" then
-    return "fault_refused", config.status, "the admission gate has a fault"
+    return "fault_refused", config.status, "the admission gate failed, try again later"
   end
   local ok, outcome, message = pcall(gate.judge_last, handle)
   if ok and outcome == "refused" then

@@ -30,7 +30,7 @@ func call(t *testing.T, f *filter.Filter) *filter.Response {
 	t.Helper()
 	response, err := f.RepositoryIndex()
 	if err != nil {
-		t.Fatalf("the filter has a fault: %v", err)
+		t.Fatalf("the filter failed: %v", err)
 	}
 	return response
 }

@@ -28,7 +28,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		gate.Tick(t)
 		if gate.Counters["answer.fault"] != 0 {
-			t.Fatalf("fault with %q", body)
+			t.Fatalf("the gate fails on %q", body)
 		}
 		want, known := goLoad(body)
 		if got := gate.Counters["answer.load"] == 1; got != known {

@@ -41,7 +41,7 @@ func refused(t *testing.T, f *filter.Filter) bool {
 	t.Helper()
 	response, err := f.RepositoryIndex()
 	if err != nil {
-		t.Fatalf("the filter has a fault: %v", err)
+		t.Fatalf("the filter failed: %v", err)
 	}
 	return response != nil
 }

@@ -11,7 +11,7 @@ func TestRefusal(t *testing.T) {
 	const path = "/inference.GRPCInferenceService/RepositoryIndex"
 	grpc := filter.Header{":status": "200", "grpc-status": "8"}
 	plain := filter.Header{":status": "429", "content-type": "text/plain"}
-	const message = "server load 3.25 is above 3, try again later"
+	const message = "overloaded: load 3.25 is above the admission threshold 3, try again later"
 	for _, c := range []struct {
 		path, contentType string
 		want              filter.Header // nil: passes

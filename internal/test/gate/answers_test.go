@@ -37,7 +37,7 @@ func TestAnswers(t *testing.T) {
 		})
 	}
 	if errors := g.Value(t, "envoy_http_lua_gate_errors"); errors != 0 {
-		t.Errorf("envoy counts %v faults of the script", errors)
+		t.Errorf("envoy counts %v errors of the script", errors)
 	}
 }
 

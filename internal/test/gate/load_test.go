@@ -82,7 +82,7 @@ func TestPrometheusFailsAndComesBack(t *testing.T) {
 					g.Prometheus.Up(t)
 				}
 				g.Prometheus.Set(envoy.Sample("7"))
-				awaitMessage(t, g, "server load 7 is above 3, try again later")
+				awaitMessage(t, g, "overloaded: load 7 is above the admission threshold 3, try again later")
 				g.Prometheus.Set(envoy.Sample("1"))
 				awaitCode(t, g, codes.OK)
 			})
@@ -193,12 +193,12 @@ func replace(t *testing.T, old, by string) gate.Edit {
 
 // An error of the script follows the choice for an unknown load, and Envoy's own counter of errors stays 0.
 func TestFaultOfTheScript(t *testing.T) {
-	for fault, replacement := range map[string][2]string{
+	for failure, replacement := range map[string][2]string{
 		"nil":             {"local function judge(handle)", "local function judge(handle) local _ = nil .. 1"},
 		"unknown-cluster": {"handle:httpCall(config.probe_cluster,", "handle:httpCall(\"nowhere\","},
 	} {
 		for choice, want := range map[string]codes.Code{"open": codes.OK, "closed": codes.ResourceExhausted} {
-			t.Run(fault+"-"+choice, func(t *testing.T) {
+			t.Run(failure+"-"+choice, func(t *testing.T) {
 				g := gate.StartAt(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("unknownLoad", choice).
 					Limiter("cacheSeconds", 60), "0", replace(t, replacement[0], replacement[1]))
 				if r := g.Index(t.Context()); r.Code != want {
@@ -209,7 +209,7 @@ func TestFaultOfTheScript(t *testing.T) {
 					t.Errorf("outcomes %v, want 1 of %s", g.Outcomes(t), outcome)
 				}
 				if n := g.Value(t, "envoy_http_lua_gate_errors"); n != 0 {
-					t.Errorf("envoy counts %v faults", n)
+					t.Errorf("envoy counts %v errors", n)
 				}
 			})
 		}
@@ -220,7 +220,7 @@ func TestFaultOfTheScript(t *testing.T) {
 func TestFaultOfTheRefresh(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("unknownLoad", "closed").Limiter("cacheSeconds", 60), "1",
 		replace(t, "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\","))
-	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Message != "the server load is unknown, try again later" {
+	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Message != "the load is unknown, try again later" {
 		t.Errorf("%v %q", r.Code, r.Message)
 	}
 	if answers := g.Answers(t); answers["fault"] != 1 {

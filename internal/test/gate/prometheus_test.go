@@ -37,7 +37,7 @@ func TestQueryByPost(t *testing.T) {
 	if tenant := q.Header.Get("X-Scope-OrgID"); tenant != "team-1" {
 		t.Errorf("tenant %q", tenant)
 	}
-	if r := g.Index(t.Context()); r.Message != "server load 6 is above 5, try again later" {
+	if r := g.Index(t.Context()); r.Message != "overloaded: load 6 is above the admission threshold 5, try again later" {
 		t.Errorf("%v %q", r.Code, r.Message)
 	}
 }

@@ -91,7 +91,7 @@ func TestChangedQuery(t *testing.T) {
 	}
 	g.Prometheus.Set(envoy.Sample("7"))
 	g.Reload(t, changed.With("serverLoadMetric", "vector(2)"))
-	awaitMessage(t, g, "server load 7 is above 3, try again later")
+	awaitMessage(t, g, "overloaded: load 7 is above the admission threshold 3, try again later")
 	if last := g.Prometheus.Queries(); last[len(last)-1].PromQL != "vector(2)" {
 		t.Errorf("asked %q", last[len(last)-1].PromQL)
 	}

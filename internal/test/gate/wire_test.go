@@ -52,7 +52,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 		if r.StatusCode != 200 || r.Header.Get("grpc-status") != "8" || body != "" || len(r.Trailer) != 0 {
 			t.Errorf("%s: status %d, header %v, body %q, trailer %v", contentType, r.StatusCode, r.Header, body, r.Trailer)
 		}
-		if got := r.Header.Get("grpc-message"); got != "server load 5 is above 3, try again later" {
+		if got := r.Header.Get("grpc-message"); got != "overloaded: load 5 is above the admission threshold 3, try again later" {
 			t.Errorf("%s: message %q", contentType, got)
 		}
 	}

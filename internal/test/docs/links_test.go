@@ -196,3 +196,27 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// The panels that the page about operating reads are those of the dashboard.
+func TestPanels(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dashboard, err := os.ReadFile(filepath.Join(root, "chart", "files", "dashboards", "default.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| question | panel |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")[2:]
+	if len(rows) == 0 {
+		t.Fatal("docs/operating.md has no table of panels")
+	}
+	for _, row := range rows {
+		title := strings.TrimSpace(strings.Split(row, "|")[2])
+		if !strings.Contains(string(dashboard), fmt.Sprintf(`"title": %q`, title)) {
+			t.Errorf("docs/operating.md: the dashboard has no panel %q", title)
+		}
+	}
+}

@@ -67,6 +67,10 @@ func TestFleetSizes(t *testing.T) {
 		{"idle-at-zero", "zeroIdleReplicas: true, minReplicaCount: 3, maxReplicaCount: 9", "", sizes{3, 9, 600, new(int32(0)), 2}},
 		{"idle-at-zero-and-no-minimum", "zeroIdleReplicas: true, minReplicaCount: 0", "", sizes{1, 2, 600, new(int32(0)), 2}},
 		{"models-load-longer", "minReplicaCount: 0", "triton: {startupProbe: {initialDelaySeconds: 300}}", sizes{0, 2, 900, nil, 2}},
+		{
+			"window-is-longer", "minReplicaCount: 0, scaleDown: {stabilizationWindowSeconds: 1000}", "",
+			sizes{0, 2, 1000, nil, 2},
+		},
 		{"cooldown-zero-with-servers", "cooldownPeriod: 0", "", sizes{1, 2, 0, nil, 1}},
 		{"large-numbers", "maxReplicaCount: 1000000, cooldownPeriod: 1000000", "", sizes{1, 1000000, 1000000, nil, 1}},
 		{"own-metric-wakes-as-well", "minReplicaCount: 0, metricType: Value", ownMetric, sizes{0, 2, 600, nil, 2}},
@@ -83,6 +87,21 @@ func TestFleetSizes(t *testing.T) {
 				t.Errorf("a new fleet keeps its replicas for %d s without work, want %d", s.InitialCooldown, s.CooldownPeriod)
 			}
 		})
+	}
+}
+
+// Each key reaches its own field; no two are alike here.
+func TestScaledObjectKeys(t *testing.T) {
+	s := kedaWith(t, "minReplicaCount: 2, maxReplicaCount: 30, pollingInterval: 7, cooldownPeriod: 701, activationThreshold: 0.25, "+
+		"fallback: {failureThreshold: 4, replicas: 5, behavior: static}", "serverLoadThreshold: 1.5").Spec
+	m := s.Triggers[0].Metadata
+	got := []any{
+		*s.MinReplicaCount, s.MaxReplicaCount, s.PollingInterval, s.CooldownPeriod, s.InitialCooldown,
+		s.Fallback.FailureThreshold, s.Fallback.Replicas, s.Fallback.Behavior, m["activationThreshold"], m["threshold"],
+	}
+	want := []any{int32(2), int32(30), int32(7), int32(701), int32(701), int32(4), int32(5), "static", "0.25", "1.5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
 }
 

@@ -2,14 +2,12 @@ package chart_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
@@ -27,20 +25,7 @@ metricsCollector: {enabled: true}
 // all reads every object of one kind, from every template.
 func all[T any](t testing.TB, m render.Manifests, kind string) []T {
 	t.Helper()
-	var found []T
-	for path, text := range m {
-		for part := range strings.SplitSeq("\n"+text, "\n---") {
-			if !strings.Contains(part, "\nkind: "+kind+"\n") {
-				continue
-			}
-			var o T
-			if err := yaml.Unmarshal([]byte(part), &o); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			found = append(found, o)
-		}
-	}
-	return found
+	return manifest.OfKind[T](t, m, kind)
 }
 
 func TestNetworkPolicyOff(t *testing.T) {

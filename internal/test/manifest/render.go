@@ -83,6 +83,25 @@ func Objects(t testing.TB, m render.Manifests, path string) []map[string]any {
 	return all
 }
 
+// OfKind reads every object of one kind, from all templates.
+func OfKind[T any](t testing.TB, m render.Manifests, kind string) []T {
+	t.Helper()
+	var found []T
+	for path, text := range m {
+		for part := range strings.SplitSeq("\n"+text, "\n---") {
+			if !strings.Contains(part, "\nkind: "+kind+"\n") {
+				continue
+			}
+			var o T
+			if err := yaml.Unmarshal([]byte(part), &o); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
 // Data is what the ConfigMaps of a template hold, by key.
 func Data(t testing.TB, m render.Manifests, path string) map[string]string {
 	t.Helper()

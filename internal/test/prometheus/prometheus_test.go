@@ -5,11 +5,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
@@ -61,20 +63,15 @@ func TestScrapeAndRecord(t *testing.T) {
 	envoy.Await(t, limit, "the record of healthy replicas is 2", func() bool {
 		return s.value(t, `supersonic:healthy_replicas{release="sonic",namespace="cms"}`) == "2"
 	})
-	envoy.Await(t, limit, "both jobs have scraped", func() bool {
-		return s.value(t, "count(up) >= 2") != ""
-	})
-	for job, pod := range map[string]string{"sonic-triton": "triton-0", "sonic-envoy": "envoy-0"} {
-		up := s.query(t, fmt.Sprintf("up{job=%q}", job))
-		if len(up) != 1 {
-			t.Errorf("%s has targets %v, want one", job, up)
-			continue
-		}
-		for label, want := range map[string]string{"pod": pod, "namespace": "cms", "release": "sonic", "app": "supersonic"} {
-			if got := up[0].Metric[label]; got != want {
-				t.Errorf("%s: label %s is %q, want %q", job, label, got, want)
-			}
-		}
+	var scraped []string
+	for _, found := range s.targets(t) { // all of them, also those that are not scraped yet
+		l := found.Labels
+		scraped = append(scraped, strings.Join([]string{l["job"], l["pod"], l["namespace"], l["release"], l["app"]}, " "))
+	}
+	slices.Sort(scraped)
+	want := []string{"sonic-envoy envoy-0 cms sonic supersonic", "sonic-triton triton-0 cms sonic supersonic"}
+	if diff := cmp.Diff(want, scraped); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
 	}
 	if got := status(t, http.MethodPost, "http://"+s.addr+"/api/v1/write"); got != http.StatusNotFound {
 		t.Errorf("remote write is answered with %d, want 404: nobody asked for it", got)

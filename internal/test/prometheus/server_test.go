@@ -42,15 +42,31 @@ func start(t testing.TB, values string, pods []map[string]string) *server {
 // startAt listens on a free port of the host.
 func startAt(t testing.TB, host, values string, pods []map[string]string) *server {
 	t.Helper()
+	return run(t, host, values, func(job map[string]any) {
+		delete(job, "kubernetes_sd_configs")
+		job["static_configs"] = static(pods)
+	})
+}
+
+// startIn has Prometheus ask a stub of Kubernetes' API for its pods.
+func startIn(t testing.TB, values, api string) *server {
+	t.Helper()
+	return run(t, "127.0.0.1:", values, func(job map[string]any) {
+		for _, sd := range job["kubernetes_sd_configs"].([]any) {
+			sd.(map[string]any)["api_server"] = api
+		}
+	})
+}
+
+func run(t testing.TB, host, values string, edit func(job map[string]any)) *server {
+	t.Helper()
 	s := &server{addr: freeAddr(t), host: host, dir: t.TempDir(), manifests: manifest.Render(t, values)}
 	for name, text := range manifest.Data(t, s.manifests, "prometheus/configmap.yaml") {
 		s.write(t, name, strings.ReplaceAll(text, "/etc/prometheus/", s.dir+"/"))
 	}
 	s.edit(t, func(config map[string]any) {
 		for _, job := range config["scrape_configs"].([]any) {
-			job := job.(map[string]any)
-			delete(job, "kubernetes_sd_configs")
-			job["static_configs"] = static(pods)
+			edit(job.(map[string]any))
 		}
 	})
 	command := exec.Command(tools.Path(t, "prometheus"), s.arguments(t)...)
@@ -160,11 +176,6 @@ func freeAddr(t testing.TB) string {
 type result struct {
 	Metric map[string]string
 	Value  [2]any
-}
-
-func (s *server) query(t testing.TB, expr string) []result {
-	t.Helper()
-	return s.queryAt(t, expr, "")
 }
 
 // queryAt asks for a time in seconds, now if it is empty.

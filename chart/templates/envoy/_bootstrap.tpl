@@ -2,15 +2,7 @@
 {{- define "supersonic.envoy.bootstrap" -}}
 {{ include "supersonic.envoy.ownBootstrap" . }}
 stats_flush_interval: 1s
-{{- if .Values.envoy.maxConnections }}
-# Above this limit new connections are closed at once; the stats and drain listeners are exempt.
-overload_manager:
-  resource_monitors:
-  - name: envoy.resource_monitors.global_downstream_max_connections
-    typed_config:
-      "@type": type.googleapis.com/envoy.extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig
-      max_active_downstream_connections: {{ int64 .Values.envoy.maxConnections }}
-{{- end }}
+{{ include "supersonic.envoy.overload" . }}
 static_resources:
   listeners:
   {{- include "supersonic.envoy.clientListener" . | nindent 2 }}

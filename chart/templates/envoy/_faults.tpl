@@ -5,6 +5,7 @@
 {{- include "supersonic.envoy.trafficFaults" . }}
 {{- include "supersonic.envoy.pathFaults" . }}
 {{- include "supersonic.envoy.drainFaults" . }}
+{{- include "supersonic.envoy.overloadFaults" . }}
 {{- include "supersonic.envoy.authFaults" . }}
 {{- include "supersonic.envoy.configFaults" . }}
 {{- include "supersonic.pods.volumeFaults" (list "envoy" (include "supersonic.envoy.volumes" .) (include "supersonic.envoy.mounts" .)) }}

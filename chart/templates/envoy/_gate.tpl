@@ -199,6 +199,7 @@ listener. An abstract socket needs neither a port nor a file, and stays in the p
   address: {pipe: {path: "@supersonic_gate_clock"}}
   traffic_direction: OUTBOUND
   drain_type: MODIFY_ONLY
+  bypass_overload_manager: true
   ignore_global_conn_limit: true
   filter_chains:
   - filters:
@@ -257,6 +258,7 @@ route_config:
   internal_listener: {}
   traffic_direction: OUTBOUND
   drain_type: MODIFY_ONLY
+  bypass_overload_manager: true
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager
@@ -270,6 +272,7 @@ route_config:
   internal_listener: {}
   traffic_direction: OUTBOUND
   drain_type: MODIFY_ONLY
+  bypass_overload_manager: true
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager

@@ -25,6 +25,7 @@ also while it drains, when the admin interface's own /ready is 503.
   address: {{ include "supersonic.envoy.everywhere" (list . (include "supersonic.envoy.statsPort" .)) }}
   traffic_direction: OUTBOUND
   drain_type: MODIFY_ONLY
+  bypass_overload_manager: true
   ignore_global_conn_limit: true
   filter_chains:
   - filters:
@@ -60,6 +61,7 @@ script translates. The port is in no Service, and the request carries a header.
   address: {{ include "supersonic.envoy.everywhere" (list . (int64 .Values.envoy.drain.port)) }}
   traffic_direction: OUTBOUND
   drain_type: MODIFY_ONLY
+  bypass_overload_manager: true
   ignore_global_conn_limit: true
   filter_chains:
   - filters:
@@ -104,6 +106,7 @@ script translates. The port is in no Service, and the request carries a header.
   internal_listener: {}
   traffic_direction: OUTBOUND
   drain_type: MODIFY_ONLY
+  bypass_overload_manager: true
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager

@@ -142,7 +142,8 @@ func callAtRate(b *testing.B, g *gate.Gate, rate int, lasts time.Duration) int {
 func BenchmarkHold(b *testing.B) {
 	var worstCores, longest float64
 	for b.Loop() {
-		g := noServer(b, gate.Defaults().With("envoy.healthCheck.interval", "1s"))
+		g := noServer(b, gate.Defaults().With("envoy.healthCheck.interval", "1s").
+			With("envoy.hold.maxCalls", 1000).With("envoy.http2.streamWindowBytes", 1<<20))
 		done := callMany(context.Background(), b, g, 1000)
 		awaitHeld(b, g, 990)
 		const watched = 5 * time.Second

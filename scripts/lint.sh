@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks style, dead code, sizes, the scripts and the Lua filter, and names every fault before it fails.
+# Checks style, dead code, sizes, the scripts and the Lua filter, and names everything wrong before it fails.
 # Needs shellcheck and luacheck (Debian: apt-get install shellcheck lua-check).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit

@@ -12,7 +12,7 @@ it is an ordinary part of a query and of a configuration, and is indented or quo
 \\([rbf]|u00[01]|u2028|u2029)|{{ include "supersonic.characters.refused" . }}
 {{- end -}}
 
-{{- define "supersonic.characters.faults" -}}
+{{- define "supersonic.characters.errors" -}}
 {{- if regexMatch (include "supersonic.characters.escaped" .) (omit .Values.AsMap "global" | toJson) }}
 {{- include "supersonic.characters.inside" (list "" (omit .Values.AsMap "global")) }}
 {{- end }}

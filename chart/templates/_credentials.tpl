@@ -3,7 +3,7 @@ Credentials in values, which are rendered in clear: a ConfigMap, an argument or 
 variable shows them to whoever may read it. A string is taken for one if its key says
 so and it is no reference, or if it is a URL with a password.
 */ -}}
-{{- define "supersonic.credentials.advice" -}}
+{{- define "supersonic.credentials.warnings" -}}
 {{- range $section, $way := include "supersonic.credentials.ways" . | fromYaml }}
 {{- $values := get $.Values.AsMap $section }}
 {{- if or (has $section (list "triton" "prometheus")) (get $values "enabled") }}

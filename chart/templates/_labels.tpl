@@ -13,7 +13,7 @@ helm.sh/chart: {{ printf "%s-%s" (first .).Chart.Name (first .).Chart.Version | 
 {{- end -}}
 
 {{- /* Errors of the labels that users give to pods, one per line. */ -}}
-{{- define "supersonic.labels.faults" -}}
+{{- define "supersonic.labels.errors" -}}
 {{- range $part := list "triton" "envoy" }}
 {{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
 {{- if hasKey (get (get $.Values $part) "labels" | default dict) $label }}

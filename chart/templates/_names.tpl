@@ -33,7 +33,7 @@ names never collide.
 {{- end -}}
 
 {{- /* Errors of the instance's name, one per line. */ -}}
-{{- define "supersonic.names.faults" -}}
+{{- define "supersonic.names.errors" -}}
 {{- $instance := include "supersonic.names.instance" . -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $instance) }}
 {{- if .Values.nameOverride }}
@@ -47,7 +47,7 @@ nameOverride: must be at most 63 characters, got {{ len $instance }}
 {{- end -}}
 
 {{- /* Configured addresses that point to a Service of another release, in values that were copied. */ -}}
-{{- define "supersonic.names.advice" -}}
+{{- define "supersonic.names.warnings" -}}
 {{- $urls := dict -}}
 {{- if .Values.grafana.enabled -}}
 {{- range $i, $source := get (index .Values.grafana.datasources "datasources.yaml") "datasources" | default list -}}

@@ -9,7 +9,7 @@ securityContext:
 {{- end -}}
 
 {{- /* Errors of the components that are rendered, one per line. */ -}}
-{{- define "supersonic.pods.faults" -}}
+{{- define "supersonic.pods.errors" -}}
 {{- $sections := dict "triton" .Values.triton -}}
 {{- if .Values.envoy.enabled }}{{ $_ := set $sections "envoy" .Values.envoy }}{{ end -}}
 {{- if include "supersonic.prometheus.embedded" . }}{{ $_ := set $sections "prometheus.server" .Values.prometheus.server }}{{ end -}}
@@ -19,13 +19,13 @@ securityContext:
 {{- if $section.enabled }}{{ $_ := set $sections $key $section }}{{ end -}}
 {{- end -}}
 {{- range $key, $section := $sections }}
-{{- include "supersonic.pods.resourceFaults" (list $key (get $section "resources" | default dict)) }}
-{{- include "supersonic.pods.strategyFaults" (list $key (get $section "strategy" | default dict)) }}
+{{- include "supersonic.pods.resourceErrors" (list $key (get $section "resources" | default dict)) }}
+{{- include "supersonic.pods.strategyErrors" (list $key (get $section "strategy" | default dict)) }}
 {{- end }}
 {{- end -}}
 
 {{- /* Takes a list: the key of the component, its resources. */ -}}
-{{- define "supersonic.pods.resourceFaults" -}}
+{{- define "supersonic.pods.resourceErrors" -}}
 {{- $at := printf "%s.resources" (first .) -}}
 {{- $limits := get (last .) "limits" | default dict -}}
 {{- range $name, $request := get (last .) "requests" | default dict }}
@@ -62,7 +62,7 @@ securityContext:
 {{- end -}}
 
 {{- /* Takes a list: the key of the component, its strategy. */ -}}
-{{- define "supersonic.pods.strategyFaults" -}}
+{{- define "supersonic.pods.strategyErrors" -}}
 {{- $rolling := get (last .) "rollingUpdate" | default dict -}}
 {{- $none := list "0" "0%" -}}
 {{- $surge := get $rolling "maxSurge" | toString -}}
@@ -82,7 +82,7 @@ securityContext:
 {{- end -}}
 
 {{- /* What users add to a pod's volumes. Takes a list: the key of the component, its volumes and its mounts as YAML. */ -}}
-{{- define "supersonic.pods.volumeFaults" -}}
+{{- define "supersonic.pods.volumeErrors" -}}
 {{- $key := first . -}}
 {{- $volumes := list -}}
 {{- range index . 1 | fromYamlArray }}

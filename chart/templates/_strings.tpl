@@ -32,7 +32,7 @@ volumeName volumeNamespace volumePath whenUnsatisfiable workingDir wwids values
 annotations labels matchLabels nodeSelector options userAnnotations volumeAttributes
 {{- end -}}
 
-{{- define "supersonic.strings.faults" -}}
+{{- define "supersonic.strings.errors" -}}
 {{- $names := include "supersonic.strings.names" . | splitList "\n" | join " " | splitList " " -}}
 {{- $maps := include "supersonic.strings.maps" . | splitList " " -}}
 {{- $sections := dict "prometheus.server" .Values.prometheus.server "networkPolicy.egress" .Values.networkPolicy.egress -}}
@@ -44,7 +44,7 @@ annotations labels matchLabels nodeSelector options userAnnotations volumeAttrib
   "dns" "kubernetesAPI" "prometheus" "issuers" "stores" "telemetry" "rules" -}}
 {{- range $at, $section := $sections }}
 {{- range $key := $handed }}
-{{- include "supersonic.strings.faultsBelow" (list (printf "%s.%s" $at $key) $key "" (get $section $key) $names $maps) }}
+{{- include "supersonic.strings.errorsBelow" (list (printf "%s.%s" $at $key) $key "" (get $section $key) $names $maps) }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -54,7 +54,7 @@ Takes a list: the path of a list or map, its name, the name of the map that it i
 list or map itself, names, maps. Anything else has no errors. There may be many values, so
 only those that hold others are given to a define.
 */ -}}
-{{- define "supersonic.strings.faultsBelow" -}}
+{{- define "supersonic.strings.errorsBelow" -}}
 {{- $at := index . 0 -}}
 {{- $name := index . 1 -}}
 {{- $in := index . 2 -}}
@@ -64,7 +64,7 @@ only those that hold others are given to a define.
 {{- $ofStrings := has $name $maps }}
 {{- range $key, $value := index . 3 }}
 {{- if or (kindIs "map" $value) (kindIs "slice" $value) }}
-{{- include "supersonic.strings.faultsBelow" (list (include "supersonic.strings.path" (list $at $key)) $key $name $value $names $maps) }}
+{{- include "supersonic.strings.errorsBelow" (list (include "supersonic.strings.path" (list $at $key)) $key $name $value $names $maps) }}
 {{- else if not (or (kindIs "string" $value) (kindIs "invalid" $value)) }}
 {{- if or $ofStrings (and (has $key $names) (ne $name "exitCodes")) }}
 {{ include "supersonic.strings.path" (list $at $key) }}: must be a string, got {{ toJson $value }}
@@ -75,7 +75,7 @@ only those that hold others are given to a define.
 {{- $ofStrings := or (has $in $maps) (and (has $name $names) (ne $in "exitCodes")) }}
 {{- range $i, $value := index . 3 }}
 {{- if or (kindIs "map" $value) (kindIs "slice" $value) }}
-{{- include "supersonic.strings.faultsBelow" (list (printf "%s[%d]" $at $i) $name $in $value $names $maps) }}
+{{- include "supersonic.strings.errorsBelow" (list (printf "%s[%d]" $at $i) $name $in $value $names $maps) }}
 {{- else if and $ofStrings (not (or (kindIs "string" $value) (kindIs "invalid" $value))) }}
 {{ $at }}[{{ $i }}]: must be a string, got {{ toJson $value }}
 {{- end }}

@@ -124,7 +124,7 @@ func (l *lintFlags) check(c *render.Loaded, in render.Inputs, file string, all *
 		}
 		return nil
 	}
-	errs, advice, err := l.findings(c, user)
+	errs, warnings, err := l.findings(c, user)
 	if err != nil {
 		return err
 	}
@@ -138,9 +138,9 @@ func (l *lintFlags) check(c *render.Loaded, in render.Inputs, file string, all *
 		r := from(e)
 		r.errors = with(r.errors, e)
 	}
-	for _, a := range advice {
+	for _, a := range warnings {
 		r := from(a)
-		r.advice = with(r.advice, a)
+		r.warnings = with(r.warnings, a)
 	}
 	return nil
 }
@@ -162,33 +162,33 @@ func (l *lintFlags) names() []render.Options {
 	return []render.Options{one, other}
 }
 
-func (l *lintFlags) findings(c *render.Loaded, user render.User) (errs, advice promql.FieldErrors, err error) {
+func (l *lintFlags) findings(c *render.Loaded, user render.User) (errs, warnings promql.FieldErrors, err error) {
 	for i, o := range l.names() {
 		_, invalid := readScaling(c, user, o, render.Check(c, user.Values, o))
 		var found promql.FieldErrors
 		if invalid != nil && !errors.As(invalid, &found) {
 			return nil, nil, invalid
 		}
-		said, err := render.Advice(c, user.Values, o)
+		said, err := render.Warnings(c, user.Values, o)
 		if err != nil {
 			return nil, nil, err
 		}
 		said = slices.DeleteFunc(said, func(a *promql.FieldError) bool { return found.Has(a.Field) })
 		if i == 0 {
-			errs, advice = found, said
+			errs, warnings = found, said
 			continue
 		}
-		errs, advice = common(errs, found), common(advice, said)
+		errs, warnings = common(errs, found), common(warnings, said)
 	}
 	if len(errs) > 0 {
-		return errs, advice, nil
+		return errs, warnings, nil
 	}
 	_, err = render.Documents(c, user.Values, l.names()[0])
 	var named promql.FieldErrors
 	if err != nil && !errors.As(err, &named) {
 		errs.Add("", err)
 	}
-	return errs, advice, nil
+	return errs, warnings, nil
 }
 
 // common are those of a that b has as well.

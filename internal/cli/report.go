@@ -11,9 +11,9 @@ import (
 
 // A report is all that lint has to say of one file, or of one flag with values.
 type report struct {
-	file   string // empty for what several files say together
-	errors promql.FieldErrors
-	advice promql.FieldErrors
+	file     string // empty for what several files say together
+	errors   promql.FieldErrors
+	warnings promql.FieldErrors
 }
 
 // reports are in the order of the command line.
@@ -57,10 +57,10 @@ func (rs reports) print(output string, out io.Writer) error {
 		for _, e := range r.errors {
 			fmt.Fprintf(&b, "%s%s\n", from, e)
 		}
-		for _, a := range r.advice {
+		for _, a := range r.warnings {
 			fmt.Fprintf(&b, "%swarning: %s\n", from, a)
 		}
-		if len(r.errors)+len(r.advice) == 0 {
+		if len(r.errors)+len(r.warnings) == 0 {
 			fmt.Fprintf(&b, "%sok\n", from)
 		}
 	}
@@ -75,9 +75,9 @@ type (
 		Text string `json:"text"`
 	}
 	file struct {
-		File   string    `json:"file"`
-		Faults []finding `json:"faults"`
-		Advice []finding `json:"advice"`
+		File     string    `json:"file"`
+		Errors   []finding `json:"errors"`
+		Warnings []finding `json:"warnings"`
 	}
 )
 
@@ -91,7 +91,7 @@ func (rs reports) files() []file {
 	}
 	var files []file
 	for _, r := range rs {
-		files = append(files, file{r.file, list(r.errors), list(r.advice)})
+		files = append(files, file{r.file, list(r.errors), list(r.warnings)})
 	}
 	return files
 }

@@ -92,10 +92,10 @@ func (f *templateFlags) run(out, errOut io.Writer) error {
 		return located(user, err)
 	}
 	if f.notes {
-		_, err := fmt.Fprintln(out, strings.TrimSpace(rendered.Notes)) // they have the advice
+		_, err := fmt.Fprintln(out, strings.TrimSpace(rendered.Notes)) // they have the warnings
 		return err
 	}
-	for _, a := range rendered.Advice {
+	for _, a := range rendered.Warnings {
 		fmt.Fprintf(errOut, "supersonic: warning: %v\n", at(user, a))
 	}
 	return f.print(rendered.Documents, out)

@@ -8,22 +8,22 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-const adviceName = "supersonic.advice"
+const warningsName = "supersonic.warnings"
 
 // Check returns the errors of the chart's schema and of the chart's own checks, as
 // [promql.FieldErrors], without rendering the chart.
 func Check(c *Loaded, vals map[string]any, o Options) error {
-	found, invalid, err := checks(c, vals, o, "supersonic.faults")
+	found, invalid, err := checks(c, vals, o, "supersonic.errors")
 	if err != nil {
 		return err
 	}
 	return append(invalid, found...).Err()
 }
 
-// Advice returns the chart's warnings: values that render but may not be what the
+// Warnings returns the chart's warnings: values that render but may not be what the
 // user meant. They have the form of errors. Values that the schema rejects get none.
-func Advice(c *Loaded, vals map[string]any, o Options) (promql.FieldErrors, error) {
-	found, _, err := checks(c, vals, o, adviceName)
+func Warnings(c *Loaded, vals map[string]any, o Options) (promql.FieldErrors, error) {
+	found, _, err := checks(c, vals, o, warningsName)
 	return found, err
 }
 

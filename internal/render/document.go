@@ -29,7 +29,7 @@ func (d Document) String() string { return "---\n# Source: " + d.Source + "\n" +
 type Rendered struct {
 	Documents []Document // in the order in which Helm installs them; hooks come last
 	Notes     string     // what Helm prints after an installation
-	Advice    promql.FieldErrors
+	Warnings  promql.FieldErrors
 }
 
 // Documents renders as [Chart] does, and gives the objects.
@@ -38,19 +38,19 @@ func Documents(c *Loaded, vals map[string]any, o Options) ([]Document, error) {
 	return r.Documents, err
 }
 
-// All renders as [Chart] does. A chart that is not ours has no advice.
+// All renders as [Chart] does. A chart that is not ours has no warnings.
 func All(c *Loaded, vals map[string]any, o Options) (Rendered, error) {
 	whole := *c.Chart
-	if defines(c, adviceName) {
-		whole.Templates = append(slices.Clone(whole.Templates), asking(adviceName))
+	if defines(c, warningsName) {
+		whole.Templates = append(slices.Clone(whole.Templates), asking(warningsName))
 	}
 	rendered, err := files(&Loaded{&whole, c.schema}, vals, o)
 	if err != nil {
 		return Rendered{}, err
 	}
 	r := Rendered{
-		Notes:  rendered[path.Join(c.Name(), "templates/NOTES.txt")],
-		Advice: fieldErrors(rendered[path.Join(c.Name(), askedFile)]),
+		Notes:    rendered[path.Join(c.Name(), "templates/NOTES.txt")],
+		Warnings: fieldErrors(rendered[path.Join(c.Name(), askedFile)]),
 	}
 	maps.DeleteFunc(rendered, func(name, _ string) bool {
 		return strings.HasSuffix(name, "NOTES.txt") || strings.HasSuffix(name, askedFile)

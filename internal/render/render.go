@@ -70,7 +70,7 @@ func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
 }
 
 // Define returns the output of one named define of the chart, such as
-// supersonic.advice. Nothing else is rendered, and contradictory values do not
+// supersonic.warnings. Nothing else is rendered, and contradictory values do not
 // stop it.
 func Define(c *Loaded, vals map[string]any, o Options, name string) (string, error) {
 	partials := *c.Chart

@@ -28,16 +28,16 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// A chart of one's own need not have advice, and one render gives all of ours.
+// A chart of one's own need not have warnings, and one render gives all of ours.
 func TestAll(t *testing.T) {
 	r, err := render.All(chartOf(t, `{}`), nil, manifest.Options)
-	if err != nil || len(r.Documents) != 1 || len(r.Advice) > 0 {
+	if err != nil || len(r.Documents) != 1 || len(r.Warnings) > 0 {
 		t.Errorf("another chart: got %v, %v", r, err)
 	}
 	warned := manifest.Values(t, "{serverLoadThreshold: 100, prometheus: {enabled: true}}")
 	r, err = render.All(manifest.Chart(t), warned, manifest.Options)
-	if err != nil || len(r.Documents) < 3 || !r.Advice.Has("serverLoadThreshold") || r.Notes == "" {
-		t.Errorf("ours: got %d objects, advice %v, notes %q, %v", len(r.Documents), r.Advice, r.Notes, err)
+	if err != nil || len(r.Documents) < 3 || !r.Warnings.Has("serverLoadThreshold") || r.Notes == "" {
+		t.Errorf("ours: got %d objects, warnings %v, notes %q, %v", len(r.Documents), r.Warnings, r.Notes, err)
 	}
 	for _, d := range r.Documents {
 		if d.Source == "supersonic/templates/define" || d.Source == "supersonic/templates/NOTES.txt" {

@@ -36,7 +36,7 @@ Usage: go run . [-dir FOLDER] COMMAND
                      AB=all for every load; goes on where it was broken off
   exec COMMAND ...   run a command in its network, as in: go run . exec kubectl get pods -A
 
-Exit codes: 0, 1 for a fault, 2 for wrong usage, 3 when the machine cannot run it.
+Exit codes: 0, 1 for an error, 2 for wrong usage, 3 when the machine cannot run it.
 `
 
 // errLacks means that this machine cannot run the node.

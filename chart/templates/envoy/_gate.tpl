@@ -39,7 +39,7 @@ and needs nothing else:
 {{- if or .Values.envoy.rate_limiter.prometheus_based.enabled .Values.envoy.hold.enabled }}true{{ end -}}
 {{- end -}}
 
-{{- define "supersonic.gate.faults" -}}
+{{- define "supersonic.gate.errors" -}}
 {{- $limiter := .Values.envoy.rate_limiter.prometheus_based -}}
 {{- if not (has $limiter.luaConfig (list "" "cfg/envoy-filter.lua")) }}
 envoy.rate_limiter.prometheus_based.luaConfig: must be empty, because the filter is part of the chart, got {{ quote $limiter.luaConfig }}

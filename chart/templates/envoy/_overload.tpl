@@ -48,7 +48,7 @@ overload_manager:
 Held calls have to fit: each keeps up to a window of its request, and together they
 may fill two fifths of the container's limit, so that new calls are still accepted.
 */ -}}
-{{- define "supersonic.envoy.overloadFaults" -}}
+{{- define "supersonic.envoy.overloadErrors" -}}
 {{- $envoy := .Values.envoy -}}
 {{- $limit := include "supersonic.envoy.memoryLimit" . -}}
 {{- if and $limit $envoy.hold.enabled (not (include "supersonic.envoy.external" . | eq "true")) }}

@@ -123,7 +123,7 @@ providers:
 {{- end -}}
 {{- end -}}
 
-{{- define "supersonic.grafana.faults" -}}
+{{- define "supersonic.grafana.errors" -}}
 {{- $g := .Values.grafana -}}
 {{- if $g.enabled }}
 {{- if $g.adminPassword }}
@@ -132,8 +132,8 @@ grafana.adminPassword: must be empty: put the password into a Secret and name it
 {{- if not (has $g.adminUser (list "" "admin")) }}
 grafana.adminUser: must be empty: put the name into the Secret of grafana.admin.existingSecret, got {{ quote $g.adminUser }}
 {{- end }}
-{{- include "supersonic.grafana.loginFaults" $g }}
-{{- include "supersonic.prometheus.claimFaults" (list "grafana.persistence" $g.persistence) }}
+{{- include "supersonic.grafana.loginErrors" $g }}
+{{- include "supersonic.prometheus.claimErrors" (list "grafana.persistence" $g.persistence) }}
 {{- $anonymous := index $g "grafana.ini" "auth.anonymous" }}
 {{- if not (has $anonymous.org_role (list "Viewer" "Editor")) }}
 grafana."grafana.ini"."auth.anonymous".org_role: must be Viewer or Editor, got {{ $anonymous.org_role }}
@@ -160,7 +160,7 @@ grafana.ingress.hosts: must name a host, got none
 {{- end -}}
 
 {{- /* Logins that bypass the Secret, through the user's grafana.ini. Takes the section grafana. */ -}}
-{{- define "supersonic.grafana.loginFaults" -}}
+{{- define "supersonic.grafana.loginErrors" -}}
 {{- $ini := index . "grafana.ini" -}}
 {{- $instead := dict
   "admin_user" "put the name into a Secret and name it in grafana.admin.existingSecret"
@@ -181,7 +181,7 @@ grafana."grafana.ini"."auth.basic".enabled: must be false without grafana.admin.
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.grafana.advice" -}}
+{{- define "supersonic.grafana.warnings" -}}
 {{- $g := .Values.grafana -}}
 {{- $anonymous := index $g "grafana.ini" "auth.anonymous" -}}
 {{- if and $g.enabled $anonymous.enabled (eq $anonymous.org_role "Editor") }}
@@ -192,12 +192,12 @@ grafana."grafana.ini"."auth.anonymous".org_role: anyone who can reach Grafana ca
 grafana.ingress.enabled: anyone who can reach the host queries Prometheus with the release's credentials (prometheus.external.auth): set "grafana.ini"."auth.anonymous".enabled to false, or add authentication to the Ingress
 {{- end }}
 {{- if and $g.enabled (eq (include "supersonic.prometheus.kind" .) "external") }}
-{{- include "supersonic.grafana.sourceAdvice" . }}
+{{- include "supersonic.grafana.sourceWarnings" . }}
 {{- end }}
 {{- end -}}
 
 {{- /* The dashboards show what KEDA and the gate see if one of the data sources is the same Prometheus. */ -}}
-{{- define "supersonic.grafana.sourceAdvice" -}}
+{{- define "supersonic.grafana.sourceWarnings" -}}
 {{- $wanted := include "supersonic.prometheus.url" . -}}
 {{- $different := dict -}}
 {{- $same := false -}}

@@ -42,7 +42,7 @@ list: the pipelines, the name of one, the exporters' names.
 {{- if $left }}{{ $_ := set (get $pipelines $name) "exporters" $left }}{{ else }}{{ $_ := unset $pipelines $name }}{{ end -}}
 {{- end -}}
 
-{{- define "supersonic.otel.faults" -}}
+{{- define "supersonic.otel.errors" -}}
 {{- if (index .Values "opentelemetry-collector").enabled }}
 {{- if not (include "supersonic.otel.config" . | fromYaml).service.pipelines }}
 opentelemetry-collector.enabled: has no destination: set tempo.enabled, or an endpoint in opentelemetry-collector.config.exporters.otlp

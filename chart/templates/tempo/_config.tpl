@@ -41,14 +41,14 @@ overrides:
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.tempo.faults" -}}
+{{- define "supersonic.tempo.errors" -}}
 {{- $retention := .Values.tempo.tempo.retention -}}
 {{- if and .Values.tempo.enabled (eq (include "supersonic.scaling.milliseconds" $retention) "0") }}
 tempo.tempo.retention: must be longer than 0, got {{ $retention }}
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.tempo.advice" -}}
+{{- define "supersonic.tempo.warnings" -}}
 {{- $generator := .Values.tempo.tempo.metricsGenerator -}}
 {{- if and .Values.tempo.enabled $generator.enabled (not (include "supersonic.tempo.remoteWriteUrl" .)) }}
 tempo.tempo.metricsGenerator.remoteWriteUrl: is empty and there is no embedded Prometheus, so no metrics are generated from the traces

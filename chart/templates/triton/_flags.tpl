@@ -21,7 +21,7 @@ put in place of a variable is not known.
 {{- end -}}
 
 {{- /* Flags that move or close what Envoy, Prometheus and the probes call. */ -}}
-{{- define "supersonic.triton.flagFaults" -}}
+{{- define "supersonic.triton.flagErrors" -}}
 {{- $closed := dict
   "allow-grpc" "Envoy and clients call that port"
   "allow-http" "the probes call that port"
@@ -53,7 +53,7 @@ triton.args: --{{ .name }} must not include health, which Envoy and the probes a
 {{- end -}}
 
 {{- /* A port that the chart moves and Triton does not. A command of the user's own may move it elsewhere. */ -}}
-{{- define "supersonic.triton.flagAdvice" -}}
+{{- define "supersonic.triton.flagWarnings" -}}
 {{- $given := list -}}
 {{- range include "supersonic.triton.flags" . | fromJsonArray }}{{ $given = append $given .name }}{{ end -}}
 {{- range $name, $usual := dict "http" 8000 "grpc" 8001 "metrics" 8002 }}

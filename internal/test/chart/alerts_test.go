@@ -102,7 +102,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// An alert is rendered only where it can go quiet: where the release has what it reads, and where its advice is not taken yet.
+// An alert is rendered only where it can go quiet: where the release has what it reads, and where what it asks for is not done yet.
 func TestAlertsFollowTheValues(t *testing.T) {
 	always := []string{"PodsUnschedulable", "RequestsFail"}
 	ofEnvoy := []string{

@@ -32,8 +32,8 @@ func TestScrapeInterval(t *testing.T) {
 			}
 			four := 4 * c.seconds
 			for window, warned := range map[int]bool{four: false, four - 1: true} {
-				advice, err := render.Advice(manifest.Chart(t), values(window), manifest.Options)
-				if got := advice.Has("serverLoadRateInterval"); err != nil || got != warned {
+				warnings, err := render.Warnings(manifest.Chart(t), values(window), manifest.Options)
+				if got := warnings.Has("serverLoadRateInterval"); err != nil || got != warned {
 					t.Errorf("a window of %d s is warned of: %t, %v", window, got, err)
 				}
 			}

@@ -38,11 +38,11 @@ func TestRefusedReleaseNames(t *testing.T) {
 			c := everything(t)
 			c.release = name
 			_, err := render.Chart(manifest.Chart(t), c.vals, c.options())
-			var faults promql.FieldErrors
-			if !errors.As(err, &faults) || len(faults) != 1 {
-				t.Fatalf("got %v, want one fault", err)
+			var errs promql.FieldErrors
+			if !errors.As(err, &errs) || len(errs) != 1 {
+				t.Fatalf("got %v, want one error", err)
 			}
-			f := faults[0]
+			f := errs[0]
 			text := f.Error()
 			if f.Field != "release name" || !strings.Contains(text, `got "`+name+`"`) || !strings.Contains(text, "set nameOverride") {
 				t.Errorf("got %v, which does not name the release, the value and nameOverride", f)

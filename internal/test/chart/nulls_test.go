@@ -38,8 +38,8 @@ func TestEmptySections(t *testing.T) {
 			values := manifest.Values(t, everythingOn)
 			empty(values, path)
 			_, err := render.Chart(manifest.Chart(t), values, render.Options{Release: "sonic", Namespace: "cms"})
-			var faults promql.FieldErrors
-			if err != nil && !errors.As(err, &faults) {
+			var errs promql.FieldErrors
+			if err != nil && !errors.As(err, &errs) {
 				t.Error(err)
 			}
 		})

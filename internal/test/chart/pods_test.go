@@ -86,8 +86,8 @@ func TestObservingPods(t *testing.T) {
 					t.Fatal(err)
 				}
 				seen[d.Name] = true
-				for _, fault := range unrestricted(d.Spec.Template.Spec) {
-					t.Errorf("%s: Deployment %s: %s", name, d.Name, fault)
+				for _, what := range unrestricted(d.Spec.Template.Spec) {
+					t.Errorf("%s: Deployment %s: %s", name, d.Name, what)
 				}
 				if got := d.Spec.Template.Spec.AutomountServiceAccountToken; got == nil || *got != (d.Name == "sonic-prometheus") {
 					t.Errorf("%s: Deployment %s: automountServiceAccountToken is not what it needs", name, d.Name)
@@ -106,8 +106,8 @@ func TestObservingPods(t *testing.T) {
 
 // unrestricted says where a pod asks for more than the restricted standard gives, or lets others choose.
 func unrestricted(pod corev1.PodSpec) []string {
-	var faults []string
-	say := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	var found []string
+	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	s := pod.SecurityContext
 	if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.RunAsUser == nil || *s.RunAsUser == 0 {
 		say("may run as root")
@@ -136,7 +136,7 @@ func unrestricted(pod corev1.PodSpec) []string {
 			say("volume %s is not allowed", v.Name)
 		}
 	}
-	return faults
+	return found
 }
 
 // TestSubchartNames checks that no Deployment has the name of one that chart 0.3.1 made with another

@@ -16,7 +16,7 @@ import (
 )
 
 // The example files of 0.3.1, as its users have them. Each begins with its release,
-// where that is not supersonic, and the advice that it gets, as comments.
+// where that is not supersonic, and its warnings, as comments.
 func TestValuesFilesOf031(t *testing.T) {
 	validator := manifest.For(t, "1.34")
 	files, err := filepath.Glob("testdata/v031/*.yaml")
@@ -47,12 +47,12 @@ func TestValuesFilesOf031(t *testing.T) {
 			for _, err := range validator.Check(m) {
 				t.Error(err)
 			}
-			advice, err := render.Advice(manifest.Chart(t), values, o)
+			warnings, err := render.Warnings(manifest.Chart(t), values, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(strings.Join(want, "\n"), advice.Error()); diff != "" {
-				t.Errorf("advice mismatch (-want +got):\n%s", diff)
+			if diff := cmp.Diff(strings.Join(want, "\n"), warnings.Error()); diff != "" {
+				t.Errorf("warnings mismatch (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -62,12 +62,12 @@ func TestValuesFilesOf031(t *testing.T) {
 // written as Kind/name, then the path to a field, which goes on into a text that
 // holds YAML: ConfigMap/sonic-envoy-config/data/envoy.yaml/admin.
 type keyCase struct {
-	Set    map[string]any    `json:"set"`
-	Want   map[string]any    `json:"want"`   // field: its value
-	Has    map[string]string `json:"has"`    // field: a part of its text
-	Absent []string          `json:"absent"` // objects and fields that are not there
-	Faults []string          `json:"faults"` // the sentences that refuse the values
-	Advice []string          `json:"advice"` // the sentences about values that render
+	Set      map[string]any    `json:"set"`
+	Want     map[string]any    `json:"want"`     // field: its value
+	Has      map[string]string `json:"has"`      // field: a part of its text
+	Absent   []string          `json:"absent"`   // objects and fields that are not there
+	Errors   []string          `json:"errors"`   // the sentences that refuse the values
+	Warnings []string          `json:"warnings"` // the sentences about values that render
 }
 
 func TestKeysOf031(t *testing.T) {
@@ -91,13 +91,13 @@ func TestKeysOf031(t *testing.T) {
 }
 
 func (c keyCase) check(t *testing.T) {
-	if len(c.Want)+len(c.Has)+len(c.Absent)+len(c.Faults)+len(c.Advice) == 0 {
+	if len(c.Want)+len(c.Has)+len(c.Absent)+len(c.Errors)+len(c.Warnings) == 0 {
 		t.Fatal("says nothing that could be wrong")
 	}
 	docs, err := render.Documents(manifest.Chart(t), c.Set, manifest.Options)
-	if err != nil || len(c.Faults) > 0 {
-		if diff := cmp.Diff(strings.Join(c.Faults, "\n"), fmt.Sprint(err)); diff != "" {
-			t.Errorf("faults mismatch (-want +got):\n%s", diff)
+	if err != nil || len(c.Errors) > 0 {
+		if diff := cmp.Diff(strings.Join(c.Errors, "\n"), fmt.Sprint(err)); diff != "" {
+			t.Errorf("errors mismatch (-want +got):\n%s", diff)
 		}
 		return
 	}
@@ -119,13 +119,13 @@ func (c keyCase) check(t *testing.T) {
 			t.Errorf("%s: is there: %v", path, got)
 		}
 	}
-	if c.Advice != nil {
-		advice, err := render.Advice(manifest.Chart(t), c.Set, manifest.Options)
+	if c.Warnings != nil {
+		warnings, err := render.Warnings(manifest.Chart(t), c.Set, manifest.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(strings.Join(c.Advice, "\n"), advice.Error()); diff != "" {
-			t.Errorf("advice mismatch (-want +got):\n%s", diff)
+		if diff := cmp.Diff(strings.Join(c.Warnings, "\n"), warnings.Error()); diff != "" {
+			t.Errorf("warnings mismatch (-want +got):\n%s", diff)
 		}
 	}
 }

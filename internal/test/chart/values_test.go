@@ -17,18 +17,18 @@ import (
 
 // Each file begins with the sentences that a user sees, as comments.
 func TestErrorsOfValues(t *testing.T) {
-	forEachCase(t, "testdata/faults/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
+	forEachCase(t, "testdata/errors/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
 		_, err := render.Chart(manifest.Chart(t), values, o)
 		if err == nil {
-			t.Fatal("rendered, want faults")
+			t.Fatal("rendered, want errors")
 		}
 		return err.Error()
 	})
 }
 
 func TestWarningsOfValues(t *testing.T) {
-	forEachCase(t, "testdata/advice/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
-		advice, err := render.Advice(manifest.Chart(t), values, o)
+	forEachCase(t, "testdata/warnings/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
+		warnings, err := render.Warnings(manifest.Chart(t), values, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,12 +36,12 @@ func TestWarningsOfValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range advice {
+		for _, a := range warnings {
 			if !strings.Contains(m.Notes(), a.Error()) {
 				t.Errorf("NOTES does not say %q", a)
 			}
 		}
-		return advice.Error()
+		return warnings.Error()
 	})
 }
 
@@ -87,7 +87,7 @@ func leadingComments(text string) []string {
 	return lines
 }
 
-// sentence is a line of a define of errors or advice: a key, a colon, and the message.
+// sentence is a line of a define of errors or warnings: a key, a colon, and the message.
 var sentence = regexp.MustCompile(`(?m)^[a-z{][-\w.{}$ ]*: (.+)$`)
 
 // action is what a template puts into a sentence.
@@ -95,7 +95,7 @@ var action = regexp.MustCompile(`\{\{.*?\}\}`)
 
 func TestEveryMessageHasACase(t *testing.T) {
 	seen := ""
-	for _, kind := range []string{"faults", "advice"} {
+	for _, kind := range []string{"errors", "warnings"} {
 		names, err := filepath.Glob(filepath.Join("testdata", kind, "*.yaml"))
 		if err != nil {
 			t.Fatal(err)
@@ -108,11 +108,11 @@ func TestEveryMessageHasACase(t *testing.T) {
 			seen += string(text)
 		}
 	}
-	files, err := fs.Glob(chart.FS(), "templates/*/_faults.tpl")
+	files, err := fs.Glob(chart.FS(), "templates/*/_errors.tpl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, "templates/_scaling_faults.tpl", "templates/_labels.tpl") {
+	for _, file := range append(files, "templates/_scaling_errors.tpl", "templates/_labels.tpl") {
 		text, err := fs.ReadFile(chart.FS(), file)
 		if err != nil {
 			t.Fatal(err)

@@ -88,7 +88,7 @@ func broken(t *testing.T) filter.Settings {
 }
 
 // An error of the script itself follows the choice for an unknown load, and is logged once a minute.
-func TestFaultOfTheScript(t *testing.T) {
+func TestScriptError(t *testing.T) {
 	for _, choice := range []string{"open", "closed", "last"} {
 		f, _ := gate(t, broken(t).With("limiter.unknownLoad", choice))
 		outcome := "outcome.fault_allowed"

@@ -192,7 +192,7 @@ func replace(t *testing.T, old, by string) gate.Edit {
 }
 
 // An error of the script follows the choice for an unknown load, and Envoy's own counter of errors stays 0.
-func TestFaultOfTheScript(t *testing.T) {
+func TestScriptError(t *testing.T) {
 	for failure, replacement := range map[string][2]string{
 		"nil":             {"local function judge(handle)", "local function judge(handle) local _ = nil .. 1"},
 		"unknown-cluster": {"handle:httpCall(config.probe_cluster,", "handle:httpCall(\"nowhere\","},
@@ -217,7 +217,7 @@ func TestFaultOfTheScript(t *testing.T) {
 }
 
 // An error while Prometheus is asked makes the load unknown.
-func TestFaultOfTheRefresh(t *testing.T) {
+func TestRefreshError(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("unknownLoad", "closed").Limiter("cacheSeconds", 60), "1",
 		replace(t, "handle:httpCall(load.cluster,", "handle:httpCall(\"nowhere\","))
 	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted || r.Message != "the load is unknown, try again later" {

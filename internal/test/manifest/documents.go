@@ -17,19 +17,19 @@ import (
 // left out.
 func documents(stream string) ([]map[string]any, error) {
 	var docs []map[string]any
-	var faults []error
+	var errs []error
 	r := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(stream)))
 	for n := 1; ; n++ {
 		raw, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return docs, errors.Join(faults...)
+			return docs, errors.Join(errs...)
 		}
 		if err != nil {
-			return docs, errors.Join(append(faults, err)...)
+			return docs, errors.Join(append(errs, err)...)
 		}
 		doc, err := object(raw)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("document %d: %w", n, err))
+			errs = append(errs, fmt.Errorf("document %d: %w", n, err))
 		}
 		if doc != nil {
 			docs = append(docs, doc)

@@ -36,20 +36,20 @@ func leaves(e *jsonschema.ValidationError, p *message.Printer) []error {
 	if len(e.Causes) == 0 {
 		return []error{fmt.Errorf("%s: %s", at, e.ErrorKind.LocalizedString(p))}
 	}
-	var faults []error
+	var errs []error
 	for _, cause := range e.Causes {
-		faults = append(faults, leaves(cause, p)...)
+		errs = append(errs, leaves(cause, p)...)
 	}
-	return faults
+	return errs
 }
 
 // each gives one error for each field of the object at a path.
 func each(fields []string, at, what string) []error {
-	var faults []error
+	var errs []error
 	for _, f := range fields {
-		faults = append(faults, fmt.Errorf("%s: %s", join(at, f), what))
+		errs = append(errs, fmt.Errorf("%s: %s", join(at, f), what))
 	}
-	return faults
+	return errs
 }
 
 // fieldPath writes a JSON location as Kubernetes does: spec.ports[0].name, metadata.labels[a/b].

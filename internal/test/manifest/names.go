@@ -18,13 +18,13 @@ func checkNames(doc map[string]any) []error {
 	if err := convert(doc["metadata"], &meta); err != nil {
 		return nil // of a wrong type, which the schema has said
 	}
-	faults := validation.ValidateObjectMeta(&meta, meta.Namespace != "", nameRule(text(doc, "kind")), field.NewPath("metadata"))
+	errs := validation.ValidateObjectMeta(&meta, meta.Namespace != "", nameRule(text(doc, "kind")), field.NewPath("metadata"))
 	spec := members(doc, "spec")
 	if text(doc, "kind") == "Service" {
-		faults = append(faults, checkLabels(spec["selector"], field.NewPath("spec", "selector"))...)
+		errs = append(errs, checkLabels(spec["selector"], field.NewPath("spec", "selector"))...)
 	}
-	faults = append(faults, checkSelector(spec)...)
-	return toErrors(append(faults, walk(spec, field.NewPath("spec"))...))
+	errs = append(errs, checkSelector(spec)...)
+	return toErrors(append(errs, walk(spec, field.NewPath("spec"))...))
 }
 
 func nameRule(kind string) validation.ValidateNameFunc {
@@ -41,26 +41,26 @@ func nameRule(kind string) validation.ValidateNameFunc {
 
 // walk checks the labels inside a spec: of pod templates, selectors and node selectors, at any depth.
 func walk(value any, at *field.Path) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	switch value := value.(type) {
 	case []any:
 		for i, item := range value {
-			faults = append(faults, walk(item, at.Index(i))...)
+			errs = append(errs, walk(item, at.Index(i))...)
 		}
 	case map[string]any:
 		for key, item := range value {
 			at := at.Child(key)
 			switch key {
 			case "matchLabels", "nodeSelector":
-				faults = append(faults, checkLabels(item, at)...)
+				errs = append(errs, checkLabels(item, at)...)
 			case "metadata":
-				faults = append(faults, checkInnerMeta(item, at)...)
+				errs = append(errs, checkInnerMeta(item, at)...)
 			default:
-				faults = append(faults, walk(item, at)...)
+				errs = append(errs, walk(item, at)...)
 			}
 		}
 	}
-	return faults
+	return errs
 }
 
 func checkInnerMeta(value any, at *field.Path) field.ErrorList {

@@ -57,25 +57,25 @@ func For(t testing.TB, kubernetes string) *Validator {
 // Check gives every error of the manifests, which are YAML texts of any number of documents, by file. An error begins
 // with the file, the object and the path of the field.
 func (v *Validator) Check(manifests map[string]string) []error {
-	var faults []error
+	var errs []error
 	seen := map[string]string{} // object -> file
 	for _, file := range slices.Sorted(maps.Keys(manifests)) {
 		docs, err := documents(manifests[file])
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", file, err))
+			errs = append(errs, fmt.Errorf("%s: %w", file, err))
 		}
 		for _, doc := range docs {
 			id := identity(doc)
 			if first, twice := seen[id]; twice {
-				faults = append(faults, fmt.Errorf("%s: %s: already in %s", file, id, first))
+				errs = append(errs, fmt.Errorf("%s: %s: already in %s", file, id, first))
 			}
 			seen[id] = file
 			for _, err := range v.checkObject(doc) {
-				faults = append(faults, fmt.Errorf("%s: %s: %w", file, id, err))
+				errs = append(errs, fmt.Errorf("%s: %s: %w", file, id, err))
 			}
 		}
 	}
-	return faults
+	return errs
 }
 
 func (v *Validator) checkObject(doc map[string]any) []error {
@@ -83,13 +83,13 @@ func (v *Validator) checkObject(doc map[string]any) []error {
 	if err != nil {
 		return []error{err}
 	}
-	var faults []error
+	var errs []error
 	if err := s.Validate(doc); err != nil {
-		faults = explain(err)
+		errs = explain(err)
 	}
-	faults = append(faults, checkNames(doc)...)
-	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return faults
+	errs = append(errs, checkNames(doc)...)
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errs
 }
 
 // identity names an object as kubectl does, with its API group and namespace.

@@ -33,7 +33,7 @@ func TestBadManifests(t *testing.T) {
 		for file, text := range files(t, "testdata/bad") {
 			t.Run(version+"/"+file, func(t *testing.T) {
 				got := v.Check(map[string]string{file: text})
-				for _, want := range wantFaults(strings.ReplaceAll(text, "VERSION", version)) {
+				for _, want := range wantErrors(strings.ReplaceAll(text, "VERSION", version)) {
 					said := func(err error) bool { return strings.HasPrefix(err.Error(), file+": "+want) }
 					if !slices.ContainsFunc(got, said) {
 						t.Errorf("not said: %s", want)
@@ -48,21 +48,21 @@ func TestBadManifests(t *testing.T) {
 	}
 }
 
-// wantFaults reads the comment that a file begins with; a line that does not begin an error continues the last one.
-func wantFaults(text string) []string {
-	var faults []string
+// wantErrors reads the comment that a file begins with; a line that does not begin an error continues the last one.
+func wantErrors(text string) []string {
+	var errs []string
 	for line := range strings.Lines(text) {
 		line, isComment := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "#")
 		if !isComment {
 			break
 		}
-		if fault, begins := strings.CutPrefix(line, " fault: "); begins {
-			faults = append(faults, fault)
+		if one, begins := strings.CutPrefix(line, " error: "); begins {
+			errs = append(errs, one)
 		} else {
-			faults[len(faults)-1] += "\n" + line[1:]
+			errs[len(errs)-1] += "\n" + line[1:]
 		}
 	}
-	return faults
+	return errs
 }
 
 // A field that came after 1.30 is refused there: what is checked is the release, not the newest API.

@@ -1,21 +1,21 @@
-{{- define "supersonic.envoy.faults" -}}
+{{- define "supersonic.envoy.errors" -}}
 {{- if .Values.envoy.enabled }}
-{{- include "supersonic.envoy.portFaults" . }}
-{{- include "supersonic.envoy.serviceFaults" .Values.envoy.service }}
-{{- include "supersonic.envoy.trafficFaults" . }}
-{{- include "supersonic.envoy.pathFaults" . }}
-{{- include "supersonic.envoy.drainFaults" . }}
-{{- include "supersonic.envoy.overloadFaults" . }}
-{{- include "supersonic.envoy.authFaults" . }}
-{{- include "supersonic.envoy.configFaults" . }}
-{{- include "supersonic.pods.volumeFaults" (list "envoy" (include "supersonic.envoy.volumes" .) (include "supersonic.envoy.mounts" .)) }}
+{{- include "supersonic.envoy.portErrors" . }}
+{{- include "supersonic.envoy.serviceErrors" .Values.envoy.service }}
+{{- include "supersonic.envoy.trafficErrors" . }}
+{{- include "supersonic.envoy.pathErrors" . }}
+{{- include "supersonic.envoy.drainErrors" . }}
+{{- include "supersonic.envoy.overloadErrors" . }}
+{{- include "supersonic.envoy.authErrors" . }}
+{{- include "supersonic.envoy.configErrors" . }}
+{{- include "supersonic.pods.volumeErrors" (list "envoy" (include "supersonic.envoy.volumes" .) (include "supersonic.envoy.mounts" .)) }}
 {{- else }}
-{{- include "supersonic.envoy.absenceFaults" .Values.envoy }}
+{{- include "supersonic.envoy.absenceErrors" .Values.envoy }}
 {{- end }}
 {{- end -}}
 
 {{- /* Features that need Envoy while it is disabled. Takes the section envoy. */ -}}
-{{- define "supersonic.envoy.absenceFaults" -}}
+{{- define "supersonic.envoy.absenceErrors" -}}
 {{- $asked := dict
   "auth" (list .auth.enabled "no tokens are checked")
   "hold" (list .hold.enabled "no calls are held")
@@ -30,7 +30,7 @@ envoy.{{ $key }}.enabled: must be false without envoy.enabled, because {{ last $
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.envoy.portFaults" -}}
+{{- define "supersonic.envoy.portErrors" -}}
 {{- $envoy := .Values.envoy -}}
 {{- $seen := dict }}
 {{- range $envoy.service.ports }}
@@ -64,7 +64,7 @@ envoy.service.ports: must have an entry named grpc, got {{ keys $seen | sortAlph
 {{- end -}}
 
 {{- /* Fields that this type of Service cannot have. Takes envoy.service. */ -}}
-{{- define "supersonic.envoy.serviceFaults" -}}
+{{- define "supersonic.envoy.serviceErrors" -}}
 {{- $service := . -}}
 {{- if ne .type "LoadBalancer" }}
 {{- range $key := list "loadBalancerClass" "loadBalancerIP" "loadBalancerSourceRanges" }}
@@ -85,7 +85,7 @@ envoy.service.ports: must not have a nodePort with envoy.service.type ClusterIP,
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.envoy.trafficFaults" -}}
+{{- define "supersonic.envoy.trafficErrors" -}}
 {{- $envoy := .Values.envoy -}}
 {{- $policy := $envoy.loadBalancerPolicy -}}
 {{- if and (has $policy (list "RING_HASH" "MAGLEV")) (not (or $envoy.hashPolicy.header $envoy.hashPolicy.sourceIp)) }}
@@ -118,7 +118,7 @@ envoy.ingress.hostName: must be a host, or "*" for every host, got ""
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.envoy.pathFaults" -}}
+{{- define "supersonic.envoy.pathErrors" -}}
 {{- $other := .Values.envoy.paths.other | default list -}}
 {{- $work := .Values.envoy.paths.work | default list -}}
 {{- $service := include "supersonic.envoy.inferenceService" . -}}
@@ -147,7 +147,7 @@ envoy.rate_limiter.prometheus_based.methods: must reach Triton: add it to envoy.
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.envoy.drainFaults" -}}
+{{- define "supersonic.envoy.drainErrors" -}}
 {{- $envoy := .Values.envoy -}}
 {{- $seconds := int64 $envoy.drain.seconds -}}
 {{- $grace := include "supersonic.envoy.graceSeconds" . | int64 -}}
@@ -166,7 +166,7 @@ envoy.drain.seconds: must be at least 2 above envoy.drain.timeSeconds ({{ int64 
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.envoy.authFaults" -}}
+{{- define "supersonic.envoy.authErrors" -}}
 {{- $auth := .Values.envoy.auth -}}
 {{- if $auth.enabled }}
 {{- if not (or $auth.jwt_issuer $auth.providers) }}
@@ -194,7 +194,7 @@ envoy.tls.secretName: must name a Secret if envoy.tls.enabled is true, got ""
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.envoy.configFaults" -}}
+{{- define "supersonic.envoy.configErrors" -}}
 {{- $external := .Values.envoy.external_config -}}
 {{- if $external.load_from_configmap }}
 {{- if .Values.envoy.auth.enabled }}
@@ -215,7 +215,7 @@ envoy.args: must not set {{ $flag }}, which the chart sets, got {{ quote . }}; f
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.envoy.advice" -}}
+{{- define "supersonic.envoy.warnings" -}}
 {{- $envoy := .Values.envoy -}}
 {{- if $envoy.enabled }}
 {{- if include "supersonic.envoy.external" . }}

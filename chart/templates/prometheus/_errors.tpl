@@ -1,12 +1,12 @@
 {{- /* Errors of the section prometheus, and of consumers without a Prometheus, one per line. */ -}}
-{{- define "supersonic.prometheus.faults" -}}
-{{- include "supersonic.prometheus.rulesFaults" . }}
-{{- include "supersonic.prometheus.monitorFaults" . }}
-{{- include "supersonic.prometheus.durationFaults" . }}
+{{- define "supersonic.prometheus.errors" -}}
+{{- include "supersonic.prometheus.rulesErrors" . }}
+{{- include "supersonic.prometheus.monitorErrors" . }}
+{{- include "supersonic.prometheus.durationErrors" . }}
 {{- if .Values.prometheus.external.enabled }}
-{{- include "supersonic.prometheus.externalFaults" . }}
+{{- include "supersonic.prometheus.externalErrors" . }}
 {{- else if .Values.prometheus.enabled }}
-{{- include "supersonic.prometheus.embeddedFaults" . }}
+{{- include "supersonic.prometheus.embeddedErrors" . }}
 {{- else }}
 {{- $consumers := dict
   "keda.enabled" .Values.keda.enabled
@@ -20,7 +20,7 @@
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.prometheus.rulesFaults" -}}
+{{- define "supersonic.prometheus.rulesErrors" -}}
 {{- if .Values.prometheus.rules.gateReadsRecord }}
 {{- if not (include "supersonic.prometheus.rulesOn" .) }}
 prometheus.rules.gateReadsRecord: requires prometheus.rules.enabled, and the embedded Prometheus or prometheus.podMonitors.enabled
@@ -31,7 +31,7 @@ prometheus.rules.gateReadsRecord: must be false with a serverLoadMetric, which i
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.prometheus.monitorFaults" -}}
+{{- define "supersonic.prometheus.monitorErrors" -}}
 {{- $m := .Values.prometheus.podMonitors -}}
 {{- if and $m.enabled $m.interval $m.scrapeTimeout }}
 {{- $interval := include "supersonic.scaling.milliseconds" $m.interval | int64 }}
@@ -44,7 +44,7 @@ prometheus.podMonitors.interval: must equal prometheus.external.scrapeInterval (
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.prometheus.durationFaults" -}}
+{{- define "supersonic.prometheus.durationErrors" -}}
 {{- $p := .Values.prometheus -}}
 {{- $durations := dict -}}
 {{- if include "supersonic.prometheus.embedded" . -}}
@@ -65,7 +65,7 @@ prometheus.{{ $key }}: must be longer than 0, got {{ $duration }}
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.prometheus.externalFaults" -}}
+{{- define "supersonic.prometheus.externalErrors" -}}
 {{- $e := .Values.prometheus.external -}}
 {{- $scheme := include "supersonic.prometheus.urlGroup" (list . 1) -}}
 {{- $host := include "supersonic.prometheus.urlGroup" (list . 2) -}}
@@ -87,13 +87,13 @@ prometheus.external.url: must have a port between 1 and 65535, got {{ int $addre
 {{- if and $path $e.path (ne (trimAll "/" $path) (trimAll "/" $e.path)) }}
 prometheus.external.path: must equal the path of prometheus.external.url ({{ $path }}) or be empty, got {{ $e.path }}
 {{- end }}
-{{- include "supersonic.prometheus.tlsFaults"
+{{- include "supersonic.prometheus.tlsErrors"
   (dict "tls" $e.tls "scheme" $address.scheme "host" $address.host "keda" .Values.keda.enabled) }}
 {{- if and $e.auth.bearerTokenSecret.name $e.auth.basicAuthSecret.name }}
 prometheus.external.auth: must have only one of bearerTokenSecret and basicAuthSecret, got both
 {{- end }}
-{{- include "supersonic.prometheus.identityFaults" . }}
-{{- include "supersonic.prometheus.parameterFaults" . }}
+{{- include "supersonic.prometheus.identityErrors" . }}
+{{- include "supersonic.prometheus.parameterErrors" . }}
 {{- range $name, $value := $e.headers }}
 {{- if has (lower $name) (list "authorization" "host" "content-type" "content-length") }}
 prometheus.external.headers: must not set {{ $name }}{{ if eq (lower $name) "authorization" }}: use prometheus.external.auth, which reads a Secret{{ end }}
@@ -104,7 +104,7 @@ prometheus.external.headers.{{ $name }}: must not contain a comma or an equals s
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.prometheus.parameterFaults" -}}
+{{- define "supersonic.prometheus.parameterErrors" -}}
 {{- $e := .Values.prometheus.external -}}
 {{- range include "supersonic.prometheus.urlGroup" (list . 5) | splitList "&" | compact }}
 {{- $name := splitList "=" . | first }}
@@ -124,7 +124,7 @@ prometheus.external.queryParameters.{{ $name }}: must not contain a comma or an 
 {{- end -}}
 
 {{- /* An identity of the cloud, which only KEDA can use. */ -}}
-{{- define "supersonic.prometheus.identityFaults" -}}
+{{- define "supersonic.prometheus.identityErrors" -}}
 {{- $auth := .Values.prometheus.external.auth -}}
 {{- $tls := .Values.prometheus.external.tls -}}
 {{- if include "supersonic.prometheus.podIdentity" . }}
@@ -152,7 +152,7 @@ prometheus.external.auth.awsRegion: must name the region of Prometheus with podI
 {{- end -}}
 
 {{- /* Takes a dict: tls, scheme, host, keda. */ -}}
-{{- define "supersonic.prometheus.tlsFaults" -}}
+{{- define "supersonic.prometheus.tlsErrors" -}}
 {{- $ca := or .tls.caSecret.name .tls.caConfigMap.name -}}
 {{- if and .tls.caSecret.name .tls.caConfigMap.name }}
 prometheus.external.tls: must have only one of caSecret and caConfigMap, got both
@@ -168,7 +168,7 @@ prometheus.external.tls.serverName: must be empty or the host ({{ .host }}) if k
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.prometheus.embeddedFaults" -}}
+{{- define "supersonic.prometheus.embeddedErrors" -}}
 {{- $p := .Values.prometheus -}}
 {{- $role := include "supersonic.names.component" (list . "prometheus-role") }}
 {{- $account := include "supersonic.names.component" (list . "prometheus-sa") }}
@@ -181,15 +181,15 @@ prometheus.serviceAccounts.server.name: must be empty, because the chart creates
 {{- if not (has $p.server.configMapOverrideName (list "" "prometheus-config")) }}
 prometheus.server.configMapOverrideName: must be empty, because the chart creates the configuration, got {{ quote $p.server.configMapOverrideName }}
 {{- end }}
-{{- include "supersonic.prometheus.storageFaults" $p.server }}
+{{- include "supersonic.prometheus.storageErrors" $p.server }}
 {{- if and $p.server.ingress.enabled (not (or $p.server.ingress.hosts $p.server.ingress.hostName)) }}
 prometheus.server.ingress.hosts: must name a host, got none
 {{- end }}
 {{- end -}}
 
 {{- /* Takes prometheus.server. */ -}}
-{{- define "supersonic.prometheus.storageFaults" -}}
-{{- include "supersonic.prometheus.claimFaults" (list "prometheus.server.persistentVolume" .persistentVolume) }}
+{{- define "supersonic.prometheus.storageErrors" -}}
+{{- include "supersonic.prometheus.claimErrors" (list "prometheus.server.persistentVolume" .persistentVolume) }}
 {{- $key := ternary "persistentVolume.size" "emptyDir.sizeLimit" .persistentVolume.enabled -}}
 {{- $size := ternary .persistentVolume.size .emptyDir.sizeLimit .persistentVolume.enabled | toString -}}
 {{- $isKnown := and $size (not (and .persistentVolume.enabled .persistentVolume.existingClaim)) -}}
@@ -203,19 +203,19 @@ prometheus.server.retentionSize: must be less than prometheus.server.{{ $key }} 
 {{- end -}}
 
 {{- /* Takes a list: the key of the volume, the volume. */ -}}
-{{- define "supersonic.prometheus.claimFaults" -}}
+{{- define "supersonic.prometheus.claimErrors" -}}
 {{- if and (last .).existingClaim (not (last .).enabled) }}
 {{ first . }}.enabled: must be true with {{ first . }}.existingClaim, got false
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.prometheus.advice" -}}
+{{- define "supersonic.prometheus.warnings" -}}
 {{- $address := include "supersonic.prometheus.address" . | fromJson -}}
 {{- $p := .Values.prometheus -}}
 {{- if and $p.enabled $p.external.enabled }}
 prometheus.enabled: has no effect if prometheus.external.enabled is true: the external Prometheus is used, and none is installed
 {{- end }}
-{{- include "supersonic.prometheus.sharedAdvice" . }}
+{{- include "supersonic.prometheus.sharedWarnings" . }}
 {{- if and (eq $address.scheme "http") (ne $address.auth.type "none") }}
 prometheus.external.auth: is sent unencrypted to http://{{ $address.host }}
 {{- end }}
@@ -239,7 +239,7 @@ prometheus.{{ . }}.labels: is empty, so an operator may ignore them; kube-promet
 {{- end -}}
 
 {{- /* An external Prometheus that is the embedded one of a release in this namespace. */ -}}
-{{- define "supersonic.prometheus.sharedAdvice" -}}
+{{- define "supersonic.prometheus.sharedWarnings" -}}
 {{- $own := include "supersonic.names.instance" . -}}
 {{- $pattern := printf "^([-a-z0-9]+)-prometheus-server(\\.%s(\\.svc.*)?)?$" .Release.Namespace -}}
 {{- if eq (include "supersonic.prometheus.kind" .) "external" }}

@@ -1,4 +1,4 @@
-{{- define "supersonic.collector.faults" -}}
+{{- define "supersonic.collector.errors" -}}
 {{- $collector := .Values.metricsCollector -}}
 {{- if $collector.ingress.enabled }}
 {{- if not $collector.enabled }}

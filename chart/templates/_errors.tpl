@@ -1,10 +1,10 @@
 {{- /*
 Invalid values stop the render, and every error is listed. Each part of the chart
-has a define "supersonic.<part>.faults" that prints its errors, one per line, as
-`key: what it must be, got value`. Warnings go into "supersonic.<part>.advice",
+has a define "supersonic.<part>.errors" that prints its errors, one per line, as
+`key: what it must be, got value`. Warnings go into "supersonic.<part>.warnings",
 which NOTES and `supersonic lint` print.
 */ -}}
-{{- define "supersonic.faults" -}}
+{{- define "supersonic.errors" -}}
 {{- $parts := list
   "characters"
   "names"
@@ -23,16 +23,16 @@ which NOTES and `supersonic lint` print.
   "otel"
   "collector"
 -}}
-{{- with include "supersonic.size.faults" . }}
+{{- with include "supersonic.size.errors" . }}
 {{- . }}
 {{- else }}
 {{- range $part := $parts }}
-{{- include (printf "supersonic.%s.faults" $part) $ }}
+{{- include (printf "supersonic.%s.errors" $part) $ }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.advice" -}}
+{{- define "supersonic.warnings" -}}
 {{- $parts := list
   "names"
   "credentials"
@@ -45,9 +45,9 @@ which NOTES and `supersonic lint` print.
   "grafana"
   "tempo"
 -}}
-{{- if not (include "supersonic.size.faults" .) }}
+{{- if not (include "supersonic.size.errors" .) }}
 {{- range $part := $parts }}
-{{- include (printf "supersonic.%s.advice" $part) $ }}
+{{- include (printf "supersonic.%s.warnings" $part) $ }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -1,18 +1,18 @@
 {{- /* Errors and warnings of the section triton, one per line. */ -}}
-{{- define "supersonic.triton.faults" -}}
-{{- include "supersonic.triton.portFaults" . }}
-{{- include "supersonic.pods.volumeFaults"
+{{- define "supersonic.triton.errors" -}}
+{{- include "supersonic.triton.portErrors" . }}
+{{- include "supersonic.pods.volumeErrors"
   (list "triton" (include "supersonic.triton.volumes" .) (include "supersonic.triton.volumeMounts" .)) }}
-{{- include "supersonic.triton.containerFaults" .Values.triton }}
-{{- include "supersonic.triton.repositoryFaults" .Values.triton.modelRepository }}
-{{- include "supersonic.triton.flagFaults" . }}
+{{- include "supersonic.triton.containerErrors" .Values.triton }}
+{{- include "supersonic.triton.repositoryErrors" .Values.triton.modelRepository }}
+{{- include "supersonic.triton.flagErrors" . }}
 {{- $least := add .Values.triton.drain.sleepSeconds (include "supersonic.triton.exitTimeout" .) }}
 {{- if le (include "supersonic.triton.gracePeriod" . | int64) $least }}
 triton.terminationGracePeriodSeconds: must be above {{ $least }}, the sum of the drain ({{ int64 .Values.triton.drain.sleepSeconds }}) and Triton's exit timeout ({{ include "supersonic.triton.exitTimeout" . }}), got {{ include "supersonic.triton.gracePeriod" . }}
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.triton.portFaults" -}}
+{{- define "supersonic.triton.portErrors" -}}
 {{- $names := list -}}
 {{- range .Values.triton.service.ports }}{{ $names = append $names .name }}{{ end -}}
 {{- range $name := list "http" "grpc" "metrics" }}
@@ -42,7 +42,7 @@ triton.startupProbe.httpGet.port: must be a number or a name in triton.service.p
 {{- end -}}
 
 {{- /* Takes the section triton. */ -}}
-{{- define "supersonic.triton.containerFaults" -}}
+{{- define "supersonic.triton.containerErrors" -}}
 {{- $section := . -}}
 {{- $names := list "triton-server" -}}
 {{- range $key := list "initContainers" "extraContainers" }}
@@ -56,13 +56,13 @@ triton.{{ $key }}: must have names that are unique in the pod, got {{ quote $con
 triton.{{ $key }}: must not have a port named metrics, which Prometheus would also scrape, got containerPort {{ get . "containerPort" }}
 {{- end }}
 {{- end }}
-{{- include "supersonic.pods.resourceFaults" (list (printf "triton.%s[%d]" $key $i) (get $container "resources" | default dict)) }}
+{{- include "supersonic.pods.resourceErrors" (list (printf "triton.%s[%d]" $key $i) (get $container "resources" | default dict)) }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
 {{- /* Takes triton.modelRepository. */ -}}
-{{- define "supersonic.triton.repositoryFaults" -}}
+{{- define "supersonic.triton.repositoryErrors" -}}
 {{- if .enabled }}
 {{- if not (hasPrefix "/" .mountPath) }}
 triton.modelRepository.mountPath: must be an absolute path, got {{ quote .mountPath }}
@@ -82,14 +82,14 @@ triton.modelRepository.nfs.path: must be an absolute path if storageType is nfs,
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.triton.advice" -}}
+{{- define "supersonic.triton.warnings" -}}
 {{- $t := .Values.triton -}}
-{{- include "supersonic.triton.podAdvice" . }}
-{{- include "supersonic.triton.traceAdvice" . }}
+{{- include "supersonic.triton.podWarnings" . }}
+{{- include "supersonic.triton.traceWarnings" . }}
 {{- if not (include "supersonic.triton.startupIsProbed" .) }}
 triton.startupProbe: without it, there is no liveness probe either, and a Triton that never answers is not restarted; failureThreshold × periodSeconds can give the models all the time that they need
 {{- end }}
-{{- include "supersonic.triton.flagAdvice" . }}
+{{- include "supersonic.triton.flagWarnings" . }}
 {{- if and (include "supersonic.triton.isScript" .) (not (include "supersonic.triton.isPlainScript" .)) }}
 {{- if not (regexMatch "(^|[;&|\\s])exec\\s" (first $t.args)) }}
 triton.args: the shell does not pass the termination signal to the server, which is killed after the grace period; put exec before the server's command
@@ -101,7 +101,7 @@ triton.drain.sleepSeconds: should be at least 33, or calls may go to a replica t
 {{- end -}}
 
 {{- /* Envoy and Triton decide independently which calls they trace. */ -}}
-{{- define "supersonic.triton.traceAdvice" -}}
+{{- define "supersonic.triton.traceWarnings" -}}
 {{- $rate := regexFind "(^|[\\s=,])rate=[0-9]+" (join " " .Values.triton.args) | regexFind "[0-9]+" | int64 -}}
 {{- $share := .Values.envoy.tracing_sampling_rate -}}
 {{- if and .Values.envoy.enabled (or (index .Values "opentelemetry-collector").enabled .Values.envoy.tracing.host) (gt $rate 0) }}
@@ -111,7 +111,7 @@ envoy.tracing_sampling_rate: should be the inverse of rate={{ $rate }} in triton
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.triton.podAdvice" -}}
+{{- define "supersonic.triton.podWarnings" -}}
 {{- $t := .Values.triton -}}
 {{- $m := $t.modelRepository -}}
 {{- if and $m.enabled (has $m.storageType (list "nfs" "cvmfs-hostPath")) }}

@@ -1,4 +1,4 @@
-{{- define "supersonic.network.faults" -}}
+{{- define "supersonic.network.errors" -}}
 {{- $policy := .Values.networkPolicy -}}
 {{- $outside := or (eq (include "supersonic.prometheus.kind" .) "external") .Values.prometheus.podMonitors.enabled -}}
 {{- if and $policy.enabled (not $policy.scrapers) $outside }}
@@ -21,7 +21,7 @@ networkPolicy.egress.rules.prometheus: must allow the Alertmanagers in prometheu
 {{- end -}}
 
 {{- /* Pods that probably reach something that the chart does not know of. */ -}}
-{{- define "supersonic.network.advice" -}}
+{{- define "supersonic.network.warnings" -}}
 {{- $policy := .Values.networkPolicy -}}
 {{- if and $policy.enabled $policy.egress.enabled }}
 {{- $rules := get $policy.egress "rules" | default dict }}

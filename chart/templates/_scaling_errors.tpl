@@ -1,14 +1,14 @@
 {{- /* Errors and warnings of the keys serverLoad… and serverAdmissionThreshold, one per line. */ -}}
-{{- define "supersonic.scaling.faults" -}}
+{{- define "supersonic.scaling.errors" -}}
 {{- $gate := and .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled -}}
 {{- if and .Values.serverLoadMetric (not (trim .Values.serverLoadMetric)) }}
 serverLoadMetric: must be a PromQL query, or empty for the built-in metric, got {{ quote .Values.serverLoadMetric }}
 {{- end }}
 {{- range $key := list "envoy" "triton" }}
-{{- include "supersonic.scaling.matcherFaults" (list $key (get $.Values.serverLoadSelector $key | default "")) }}
+{{- include "supersonic.scaling.matcherErrors" (list $key (get $.Values.serverLoadSelector $key | default "")) }}
 {{- end }}
 {{- if include "supersonic.scaling.builtIn" . }}
-{{- include "supersonic.scaling.builtInFaults" . }}
+{{- include "supersonic.scaling.builtInErrors" . }}
 {{- if and .Values.keda.enabled (include "supersonic.scaling.looksLikeMilliseconds" .) }}
 serverLoadThreshold: must be below 10 with the built-in metric, which is no longer in milliseconds, got {{ include "supersonic.scaling.scalingThreshold" . }}: requests would take {{ include "supersonic.scaling.scalingThreshold" . }} times their service time before the fleet grows; drop the key to use the default, 2, or set keda.metricType to AverageValue to keep {{ include "supersonic.scaling.scalingThreshold" . }}
 {{- end }}
@@ -36,7 +36,7 @@ serverAdmissionThreshold: must be above serverLoadThreshold ({{ toJson .Values.s
 {{- $sum -}}
 {{- end -}}
 
-{{- define "supersonic.scaling.builtInFaults" -}}
+{{- define "supersonic.scaling.builtInErrors" -}}
 {{- $window := include "supersonic.scaling.milliseconds" .Values.serverLoadRateInterval | int64 -}}
 {{- $scrape := include "supersonic.prometheus.scrapeInterval" . -}}
 {{- if not $window }}
@@ -58,7 +58,7 @@ triton.args: must not turn counter_latencies off for the built-in metric, which 
 {{- end -}}
 
 {{- /* Takes a list: envoy or triton, the matchers. */ -}}
-{{- define "supersonic.scaling.matcherFaults" -}}
+{{- define "supersonic.scaling.matcherErrors" -}}
 {{- $text := last . | trim -}}
 {{- $value := "(\"([^\"\\\\\\n]|\\\\.)*\"|'([^'\\\\\\n]|\\\\.)*'|`[^`]*`)" -}}
 {{- $matcher := printf "[a-zA-Z_][a-zA-Z0-9_]*\\s*(=~|!~|!=|=)\\s*%s" $value -}}
@@ -74,13 +74,13 @@ serverLoadSelector.{{ first $ }}: must not match {{ $label }}, which the queries
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.scaling.advice" -}}
+{{- define "supersonic.scaling.warnings" -}}
 {{- if and (not .Values.keda.enabled) (include "supersonic.scaling.looksLikeMilliseconds" .) }}
 serverLoadThreshold: is no longer in milliseconds: {{ include "supersonic.scaling.scalingThreshold" . }} lets requests take {{ include "supersonic.scaling.scalingThreshold" . }} times their service time; drop the key to use the default, 2
 {{- end }}
 {{- if include "supersonic.scaling.isRead" . }}
 {{- if include "supersonic.scaling.builtIn" . }}
-{{- include "supersonic.scaling.builtInAdvice" . }}
+{{- include "supersonic.scaling.builtInWarnings" . }}
 {{- else if and .Values.keda.enabled .Values.envoy.enabled .Values.envoy.rate_limiter.prometheus_based.enabled }}
 {{- if le (include "supersonic.scaling.admissionThreshold" . | float64) (float64 .Values.serverLoadThreshold) }}
 serverAdmissionThreshold: the gate refuses clients at the load at which the fleet starts to grow; with a value above serverLoadThreshold ({{ include "supersonic.scaling.scalingThreshold" . }}), the fleet grows first
@@ -89,7 +89,7 @@ serverAdmissionThreshold: the gate refuses clients at the load at which the flee
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.scaling.builtInAdvice" -}}
+{{- define "supersonic.scaling.builtInWarnings" -}}
 {{- if eq .Values.serverLoadThinkTime "measured" }}
 {{- if and .Values.envoy.enabled .Values.envoy.ingress.enabled }}
 serverLoadThinkTime: measured counts connections to Envoy, and an Ingress sends the requests of many clients over few of them, so that its clients are read as clients that only wait; set their think time, such as 1s

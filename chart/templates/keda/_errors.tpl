@@ -1,13 +1,13 @@
 {{- /* Errors and warnings of the section keda, one per line. */ -}}
-{{- define "supersonic.keda.faults" -}}
+{{- define "supersonic.keda.errors" -}}
 {{- if .Values.keda.enabled }}
-{{- include "supersonic.keda.sizeFaults" . }}
-{{- include "supersonic.keda.metricFaults" . }}
-{{- include "supersonic.keda.toleranceFaults" . }}
+{{- include "supersonic.keda.sizeErrors" . }}
+{{- include "supersonic.keda.metricErrors" . }}
+{{- include "supersonic.keda.toleranceErrors" . }}
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.keda.sizeFaults" -}}
+{{- define "supersonic.keda.sizeErrors" -}}
 {{- $k := .Values.keda -}}
 {{- if gt (int64 $k.minReplicaCount) (int64 $k.maxReplicaCount) }}
 keda.minReplicaCount: must be at most keda.maxReplicaCount ({{ int64 $k.maxReplicaCount }}), got {{ int64 $k.minReplicaCount }}
@@ -28,7 +28,7 @@ keda.wakeUp.enabled: must be true if the fleet may be at zero replicas, because 
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.keda.metricFaults" -}}
+{{- define "supersonic.keda.metricErrors" -}}
 {{- $k := .Values.keda -}}
 {{- if and (include "supersonic.scaling.builtIn" .) (eq (include "supersonic.keda.metricType" .) "Value") }}
 keda.metricType: must be AverageValue with the built-in metric, which measures the whole fleet, got Value
@@ -38,7 +38,7 @@ keda.ignoreNullValues: must be "false" with a fallback, otherwise KEDA reads a l
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.keda.toleranceFaults" -}}
+{{- define "supersonic.keda.toleranceErrors" -}}
 {{- $kubernetes := .Capabilities.KubeVersion.Version -}}
 {{- range $key := list "scaleUp" "scaleDown" }}
 {{- if and (include "supersonic.keda.tolerance" (get $.Values.keda $key)) (semverCompare "<1.33-0" $kubernetes) }}
@@ -47,15 +47,15 @@ keda.{{ $key }}.tolerance: must be null before Kubernetes 1.33, which has no tol
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.keda.advice" -}}
+{{- define "supersonic.keda.warnings" -}}
 {{- if .Values.keda.enabled }}
-{{- include "supersonic.keda.metricAdvice" . }}
-{{- include "supersonic.keda.paceAdvice" . }}
-{{- include "supersonic.keda.toleranceAdvice" . }}
+{{- include "supersonic.keda.metricWarnings" . }}
+{{- include "supersonic.keda.paceWarnings" . }}
+{{- include "supersonic.keda.toleranceWarnings" . }}
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.keda.metricAdvice" -}}
+{{- define "supersonic.keda.metricWarnings" -}}
 {{- $k := .Values.keda -}}
 {{- $custom := not (include "supersonic.scaling.builtIn" .) -}}
 {{- if and $custom (not $k.metricType) }}
@@ -72,7 +72,7 @@ keda.wakeUp: only serverLoadMetric wakes a fleet at zero replicas: it must excee
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.keda.paceAdvice" -}}
+{{- define "supersonic.keda.paceWarnings" -}}
 {{- $k := .Values.keda -}}
 {{- if not (kindIs "invalid" $k.scaleUp.stepsize) }}
 {{- $steps := divf (sub $k.maxReplicaCount (include "supersonic.keda.min" .)) $k.scaleUp.stepsize | ceil | int64 }}
@@ -87,7 +87,7 @@ keda.scaleDown.stabilizationWindowSeconds: should be at least serverLoadRateInte
 {{- end }}
 {{- end -}}
 
-{{- define "supersonic.keda.toleranceAdvice" -}}
+{{- define "supersonic.keda.toleranceWarnings" -}}
 {{- $kubernetes := .Capabilities.KubeVersion.Version -}}
 {{- range $key := list "scaleUp" "scaleDown" }}
 {{- if and (include "supersonic.keda.tolerance" (get $.Values.keda $key)) (semverCompare "<1.35-0" $kubernetes) }}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,8 +25,10 @@ type simulateFlags struct {
 	list   bool
 	quiet  bool
 	seeds  int
+	p90    time.Duration
 
-	policies []string
+	policies  []string
+	recommend bool
 }
 
 func newSimulateCmd() *cobra.Command {
@@ -37,7 +40,9 @@ func newSimulateCmd() *cobra.Command {
 		Example: `  supersonic simulate --list
   supersonic simulate waiting-40
   supersonic simulate thinking-400 --html report.html
-  supersonic simulate my-scenario.yaml -o json`,
+  supersonic simulate my-scenario.yaml -o json
+  supersonic simulate my-scenario.yaml --recommend --p90 300ms
+  supersonic simulate my-scenario.yaml --recommend -o yaml > recommended.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if n := len(args); !flags.list && n != 1 || flags.list && n > 0 {
 				return usagef("name one scenario, or --list alone")
@@ -69,6 +74,10 @@ compare; several are included. These policies can be used by name, and are compa
 if a scenario lists none:
 
 ` + knownPolicies() + `
+With --recommend it searches for the cheapest values that keep the scenario's goal,
+or --p90, with every seed: threshold, think time, window, bounds and scale-down. They
+suit the load of the scenario, so give it the load that you expect.
+
 Progress is printed on stderr. Ctrl-C stops early and prints the results so far.`
 }
 
@@ -80,9 +89,11 @@ func (flags *simulateFlags) add(cmd *cobra.Command) {
 	f.IntVar(&flags.seeds, "seeds", 0, "`NUMBER` of runs of each policy, instead of the scenario's")
 	f.StringArrayVar(&flags.policies, "policy", nil,
 		"`NAME` of a policy to run, instead of all policies and the least fixed fleet (repeatable)")
-	f.StringVarP(&flags.output, "output", "o", "text", "`FORMAT`: text or json")
+	f.BoolVar(&flags.recommend, "recommend", false, "search for the cheapest values that keep the goal, instead of comparing policies")
+	f.DurationVar(&flags.p90, "p90", 0, "`TIME` within which 90 % of the answers are wanted, instead of the scenario's goal")
+	f.StringVarP(&flags.output, "output", "o", "text", "`FORMAT`: text or json; with --recommend also yaml, the values alone")
 	f.StringVar(&flags.html, "html", "", "also write a page with plots to `FILE`")
-	complete(cmd, "output", "text", "json")
+	complete(cmd, "output", "text", "json", "yaml")
 	var names []string
 	for _, p := range sim.KnownPolicies() {
 		names = append(names, p[0])
@@ -113,12 +124,25 @@ func listScenarios(out io.Writer) error {
 	return t.Flush()
 }
 
-func (f *simulateFlags) run(cmd *cobra.Command, name string) error {
-	if err := oneOf("output", f.output, "text", "json"); err != nil {
-		return err
+func (f *simulateFlags) check(cmd *cobra.Command) error {
+	formats := []string{"text", "json"}
+	if f.recommend {
+		formats = append(formats, "yaml")
 	}
-	if f.seeds < 0 {
+	switch {
+	case f.seeds < 0:
 		return usagef("--seeds: must be at least 1, got %d", f.seeds)
+	case cmd.Flags().Changed("p90") && f.p90 <= 0:
+		return usagef("--p90: must be above 0, got %s", f.p90)
+	case f.recommend && len(f.policies) > 0:
+		return usagef("--policy: must not be set with --recommend, which tries policies of its own")
+	}
+	return oneOf("output", f.output, formats...)
+}
+
+func (f *simulateFlags) run(cmd *cobra.Command, name string) error {
+	if err := f.check(cmd); err != nil {
+		return err
 	}
 	s, err := sim.Load(name)
 	if err != nil {
@@ -127,65 +151,101 @@ func (f *simulateFlags) run(cmd *cobra.Command, name string) error {
 	if f.seeds > 0 {
 		s.Seeds = f.seeds
 	}
-	chart, err := f.simulated(name)
+	if f.p90 > 0 {
+		s.Wanted = sim.Goal{P90: f.p90}
+	}
+	c, err := loadChart(f.chart)
 	if err != nil {
 		return err
 	}
-	o := sim.Options{Chart: chart, Policies: f.policies}
-	if !f.quiet {
-		o.Progress = progress(cmd.ErrOrStderr())
-	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
+	tell := func(string, int, int, float64) {}
+	if !f.quiet {
+		tell = progress(cmd.ErrOrStderr())
+	}
+	if f.recommend {
+		return f.advise(ctx, cmd.OutOrStdout(), s, sim.Search{Chart: simulated(name, c), Defaults: c.Values, Progress: tell})
+	}
+	return f.compare(ctx, cmd.OutOrStdout(), s, sim.Options{
+		Chart: simulated(name, c), Policies: f.policies,
+		Progress: func(done, of int, share float64) { tell("", done, of, share) },
+	})
+}
+
+func (f *simulateFlags) compare(ctx context.Context, out io.Writer, s *sim.Scenario, o sim.Options) error {
 	report, err := sim.Compare(ctx, s, o)
 	if err != nil {
 		return err
 	}
-	if f.html != "" {
-		if err := writePage(f.html, report); err != nil {
-			return err
-		}
-	}
-	if f.output == "json" {
-		enc := json.NewEncoder(cmd.OutOrStdout())
-		enc.SetIndent("", "  ")
-		return enc.Encode(report)
-	}
-	return report.Table(cmd.OutOrStdout())
-}
-
-func writePage(file string, report *sim.Report) error {
-	var page bytes.Buffer
-	if err := report.Page(&page); err != nil {
+	if err := f.writePage(report.Page); err != nil {
 		return err
 	}
-	return os.WriteFile(file, page.Bytes(), 0o644)
+	if f.output == "json" {
+		return asJSON(out, report)
+	}
+	return report.Table(out)
 }
 
-// simulated renders the chart for a policy's values.
-func (f *simulateFlags) simulated(scenario string) (sim.Chart, error) {
-	c, err := loadChart(f.chart)
+func (f *simulateFlags) advise(ctx context.Context, out io.Writer, s *sim.Scenario, o sim.Search) error {
+	advice, err := sim.Recommend(ctx, s, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	if err := f.writePage(advice.Page); err != nil {
+		return err
+	}
+	switch f.output {
+	case "json":
+		return asJSON(out, advice)
+	case "yaml":
+		return advice.YAML(out)
+	}
+	return advice.Text(out)
+}
+
+func asJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// writePage writes the page that --html asks for.
+func (f *simulateFlags) writePage(write func(io.Writer) error) error {
+	if f.html == "" {
+		return nil
+	}
+	var page bytes.Buffer
+	if err := write(&page); err != nil {
+		return err
+	}
+	return os.WriteFile(f.html, page.Bytes(), 0o644)
+}
+
+// simulated renders a chart for a policy's values.
+func simulated(scenario string, c *render.Loaded) sim.Chart {
 	return func(values map[string]any) (sim.Settings, error) {
 		manifests, err := render.Chart(c, values, render.Options{Release: sim.Release, Namespace: sim.Namespace})
 		if err != nil {
 			return sim.Settings{}, fmt.Errorf("%s: values: %w", scenario, err)
 		}
 		return sim.ReadSettings(manifests)
-	}, nil
+	}
 }
 
-// progress writes how far a long comparison is.
-func progress(out io.Writer) func(done, of int, share float64) {
+// progress writes how far a long comparison, or a stage of a search, is.
+func progress(out io.Writer) func(stage string, done, of int, share float64) {
 	const every = 5 * time.Second
 	next := time.Now().Add(every)
-	return func(done, of int, share float64) {
-		if now := time.Now(); now.After(next) {
-			next = now.Add(every)
-			text := fmt.Sprintf("supersonic: %.0f %%, %d of %d runs", 100*share, done, of)
-			fmt.Fprintln(out, strings.TrimSpace(text))
+	return func(stage string, done, of int, share float64) {
+		now := time.Now()
+		if now.Before(next) {
+			return
 		}
+		next = now.Add(every)
+		if stage != "" {
+			stage += ": "
+		}
+		fmt.Fprintf(out, "supersonic: %s%.0f %%, %d of %d runs\n", stage, 100*share, done, of)
 	}
 }

@@ -46,7 +46,8 @@ type job struct {
 	policy   int
 	seed     int
 	settings Settings
-	fixed    int
+	fixed    int // replicas of a fixed fleet
+	backlog  int // requests in flight that end the run; 0 for none
 }
 
 // Compare runs every policy of a scenario with every seed, and searches for the
@@ -168,9 +169,9 @@ func (w *workers) run(i int, j job) {
 	var err error
 	seed := uint64(j.seed + 1)
 	if j.fixed > 0 {
-		o, err = w.scenario.fixed(w.ctx, j.settings, j.fixed, seed, 0, progress)
+		o, err = w.scenario.fixed(w.ctx, j.settings, j.fixed, seed, j.backlog, progress)
 	} else {
-		o, err = w.scenario.scaled(w.ctx, j.settings, seed, progress)
+		o, err = w.scenario.scaled(w.ctx, j.settings, seed, j.backlog, progress)
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()

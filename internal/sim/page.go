@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-//go:embed page.html
-var pageFile embed.FS
+//go:embed page.html advice.html style.html
+var pageFiles embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(pageFile, "page.html"))
+var pages = template.Must(template.ParseFS(pageFiles, "*.html"))
 
 // Page writes the report as one self-contained HTML page.
 func (r *Report) Page(out io.Writer) error {
@@ -39,7 +39,7 @@ func (r *Report) Page(out io.Writer) error {
 	if data.Courses, err = r.courses(); err != nil {
 		return err
 	}
-	return pageTemplate.Execute(out, data)
+	return pages.ExecuteTemplate(out, "page.html", data)
 }
 
 // cell is a mean, and the range of the runs if they differ.

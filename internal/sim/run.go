@@ -55,9 +55,10 @@ func (s *Scenario) fixed(
 	return r.finish(), err
 }
 
-// scaled runs a fleet that the settings' ScaledObject sizes.
-func (s *Scenario) scaled(ctx context.Context, settings Settings, seed uint64, progress func(float64)) (*Outcome, error) {
+// scaled runs a fleet that the settings' ScaledObject sizes, to its end or to the backlog.
+func (s *Scenario) scaled(ctx context.Context, settings Settings, seed uint64, backlog int, progress func(float64)) (*Outcome, error) {
 	r := s.newRun(s.config(settings), &settings, seed)
+	r.backlog = float64(backlog)
 	reading, err := scrape.Reads(settings.Queries)
 	if err != nil {
 		return nil, err

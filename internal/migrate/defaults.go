@@ -14,7 +14,7 @@ import (
 //go:embed defaults-0.3.1.yaml
 var defaultsText []byte
 
-// defaults are the values of 0.3.1.
+// defaults parses the values.yaml of 0.3.1.
 func defaults() map[string]any {
 	vals := map[string]any{}
 	if err := helmyaml.Unmarshal(defaultsText, &vals); err != nil {
@@ -23,8 +23,8 @@ func defaults() map[string]any {
 	return vals
 }
 
-// dropDefaults takes keys away that say what 0.3.1 said by default, where no
-// layer below says otherwise.
+// dropDefaults removes keys that repeat a default of 0.3.1, unless a lower layer
+// sets them to something else.
 func (p *part) dropDefaults(below map[string]any) {
 	p.dropEqual(nil, defaults(), below)
 }
@@ -52,5 +52,5 @@ func (p *part) dropEqual(at []string, defaults, below map[string]any) {
 	}
 }
 
-// DefaultsOf031 is a values file that says what 0.3.1 said by default.
+// DefaultsOf031 returns the values.yaml of 0.3.1.
 func DefaultsOf031() []byte { return defaultsText }

@@ -9,7 +9,7 @@ import (
 
 var documentStart = regexp.MustCompile(`(?m)^---(\s|$)`)
 
-// documents counts the YAML documents that hold anything.
+// documents counts the YAML documents that are not empty.
 func documents(text []byte) int {
 	n := 0
 	for _, part := range documentStart.Split(string(text), -1) {

@@ -11,19 +11,19 @@ import (
 )
 
 var (
-	errBroughtIn = errors.New("is brought in by an anchor")
+	errBroughtIn = errors.New("comes from a YAML anchor")
 	errShared    = errors.New("shares an anchor with another key")
 )
 
-// try edits a copy of f, and keeps it only if its values are those that the edit
-// was meant to give.
-func (f *file) try(edit func(*file) error, meant func(map[string]any)) error {
+// try applies an edit to a copy of f, and keeps it only if it changed the values
+// as intended: a key that shares an anchor would change others too.
+func (f *file) try(edit func(*file) error, intended func(map[string]any)) error {
 	g := *f
 	if err := edit(&g); err != nil {
 		return err
 	}
 	want := copied(f.vals).(map[string]any)
-	meant(want)
+	intended(want)
 	if !reflect.DeepEqual(withoutEmpty(want), withoutEmpty(g.vals)) {
 		return errShared
 	}
@@ -31,13 +31,13 @@ func (f *file) try(edit func(*file) error, meant func(map[string]any)) error {
 	return nil
 }
 
-// remove takes a key away, with its comment, and the maps that it leaves empty.
+// remove deletes a key with its comment, and the maps that become empty.
 func (f *file) remove(path []string) error {
 	return f.try(func(g *file) error { return g.cut(path) },
 		func(vals map[string]any) { drop(vals, path) })
 }
 
-// rename gives a key another name, at its place.
+// rename changes the name of a key, in place.
 func (f *file) rename(path []string, name string) error {
 	return f.try(func(g *file) error {
 		e, ok := g.find(path)
@@ -48,7 +48,7 @@ func (f *file) rename(path []string, name string) error {
 	}, func(vals map[string]any) { shift(vals, path, sibling(path, name)) })
 }
 
-// set writes another value behind a key.
+// set replaces the value of a key.
 func (f *file) set(path []string, value any) error {
 	return f.try(func(g *file) error {
 		e, ok := g.find(path)
@@ -74,14 +74,14 @@ func (f *file) set(path []string, value any) error {
 	}, func(vals map[string]any) { put(vals, path, value) })
 }
 
-// add writes a key that is not there, at the end of its map.
+// add appends a new key to its map.
 func (f *file) add(path []string, value any) error {
 	lines := []string{path[len(path)-1] + ": " + flowText(value)}
 	return f.try(func(g *file) error { return g.insert(path, lines, value) },
 		func(vals map[string]any) { put(vals, path, value) })
 }
 
-// move takes a key to other places, with its comments and as it is written.
+// move moves a key to other paths, with its comments and formatting.
 func (f *file) move(from []string, to ...[]string) error {
 	if len(to) == 1 && slices.Equal(from[:len(from)-1], to[0][:len(to[0])-1]) {
 		return f.rename(from, to[0][len(to[0])-1])
@@ -138,8 +138,8 @@ func (f *file) cut(path []string) error {
 	return f.splice(f.lines[first], f.after(last), "")
 }
 
-// holdsComments says whether the map that holds e as its only key holds comments
-// beside it.
+// holdsComments reports whether the map whose only key is e also contains comments
+// that are not part of e.
 func (f *file) holdsComments(path []string, e entry) bool {
 	above, ok := f.find(path)
 	if !ok {
@@ -155,7 +155,7 @@ func (f *file) holdsComments(path []string, e entry) bool {
 	return false
 }
 
-// flowSpan is what to cut to take an entry out of a flow map.
+// flowSpan returns the range to cut to remove an entry from a flow map.
 func (f *file) flowSpan(e entry) (from, to int, text string) {
 	i := slices.Index(e.parent.Content, e.key)
 	if i+2 < len(e.parent.Content) {
@@ -167,7 +167,7 @@ func (f *file) flowSpan(e entry) (from, to int, text string) {
 	return f.end(entry{e.parent, e.parent.Content[i-2], e.parent.Content[i-1]}), f.end(e), ""
 }
 
-// lift gives the lines of an entry as if it stood at the left margin.
+// lift returns the lines of an entry without its indentation.
 func (f *file) lift(e entry) []string {
 	if e.flow() {
 		return []string{flowKey(e.key.Value) + ": " + strings.Join(strings.Fields(string(f.src[f.offset(e.value):f.end(e)])), " ")}
@@ -181,7 +181,7 @@ func (f *file) lift(e entry) []string {
 	return lines
 }
 
-// renamed gives lifted lines another key.
+// renamed replaces the key in the lines of an entry.
 func renamed(lines []string, old, name string) []string {
 	lines = slices.Clone(lines)
 	for i, text := range lines {
@@ -198,8 +198,8 @@ func renamed(lines []string, old, name string) []string {
 	return lines
 }
 
-// insert writes an entry, and the maps on the way to it. The lines stand at the
-// left margin.
+// insert writes an entry, whose lines are not indented, and creates the maps that
+// its path needs.
 func (f *file) insert(path, lines []string, value any) error {
 	parent, depth := f.root, 0
 	var above entry
@@ -250,7 +250,7 @@ func (f *file) insertFlow(parent *yaml.Node, path []string, value any) error {
 	return f.splice(at, at, text)
 }
 
-// step is by how much the file indents a map in a map.
+// step is the indentation of nested maps in this file.
 func (f *file) step() int {
 	for i := 1; f.root != nil && i < len(f.root.Content); i += 2 {
 		if v := f.root.Content[i]; v.Kind == yaml.MappingNode && v.Style&yaml.FlowStyle == 0 {
@@ -260,7 +260,7 @@ func (f *file) step() int {
 	return 2
 }
 
-// joined makes text of lines that are put at this place.
+// joined returns the lines as text to insert at an offset.
 func (f *file) joined(lines []string, at int) string {
 	text := strings.Join(lines, f.eol) + f.eol
 	if at > 0 && f.src[at-1] != '\n' {

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// inputs are the layers of all cases, and the values files of this chart.
+// inputs returns the layers of all cases, and the example values of this chart.
 func inputs(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -43,7 +43,7 @@ func inputs(t *testing.T) map[string][]byte {
 	return all
 }
 
-// paths are all keys of maps in maps.
+// paths returns the path of every key, also in nested maps.
 func paths(vals map[string]any, at ...string) [][]string {
 	var all [][]string
 	for key, value := range vals {
@@ -56,7 +56,7 @@ func paths(vals map[string]any, at ...string) [][]string {
 	return all
 }
 
-// kept says whether the lines are all of the text's, in their order, but for one.
+// kept reports whether the lines are those of the text, in their order, without one of them.
 func kept(lines, of []string) bool {
 	others := 0
 	for _, line := range lines {
@@ -69,8 +69,8 @@ func kept(lines, of []string) bool {
 	return others <= 1
 }
 
-// Whichever key is removed, the other lines keep their bytes and their order. Only
-// what an anchor shares, or brings in, can't be removed.
+// Removing any key leaves the other lines unchanged, in their order. Only keys that
+// come from an anchor or share one can't be removed.
 func TestRemoveKey(t *testing.T) {
 	for name, text := range inputs(t) {
 		f, err := parse(text)
@@ -94,7 +94,7 @@ func TestRemoveKey(t *testing.T) {
 	}
 }
 
-// Whichever key is moved below another section and back, its value is the same.
+// A key that is moved into another section and back has the same value.
 func TestMoveAndBack(t *testing.T) {
 	for name, text := range inputs(t) {
 		f, err := parse(text)

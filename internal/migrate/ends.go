@@ -8,11 +8,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The parser says where nodes start, and not where they end.
+// The YAML parser reports where nodes start, but not where they end.
 
 func nextRune(b []byte) (rune, int) { return utf8.DecodeRune(b) }
 
-// end is where an entry's value ends.
+// end returns the offset behind an entry's value.
 func (f *file) end(e entry) int {
 	if isNothing(e.value) {
 		at := f.endOfScalar(e.key, 0, true)
@@ -21,12 +21,12 @@ func (f *file) end(e entry) int {
 	return f.endOf(e.value, e.indent(), e.flow())
 }
 
-// isNothing says whether a value is not written at all.
+// isNothing reports whether there is no text for a value.
 func isNothing(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "" && n.Anchor == ""
 }
 
-// endOf is where a node ends that stands in a block with this indent, or in a flow.
+// endOf returns the offset behind a node in a block with this indentation, or in a flow collection.
 func (f *file) endOf(n *yaml.Node, indent int, flow bool) int {
 	at := f.start(n)
 	switch {
@@ -46,7 +46,7 @@ func (f *file) endOf(n *yaml.Node, indent int, flow bool) int {
 	return f.endOf(item, indentOf(line), false)
 }
 
-// start is where a node starts behind its anchor and its tag.
+// start returns the offset of a node, after its anchor and tag.
 func (f *file) start(n *yaml.Node) int {
 	at := f.offset(n)
 	for at < len(f.src) && (f.src[at] == '&' || f.src[at] == '!') {
@@ -84,7 +84,7 @@ func (f *file) endOfScalar(n *yaml.Node, indent int, flow bool) int {
 	return f.endOfIndented(line, indent, true)
 }
 
-// commentIn is where a comment starts behind a plain value, -1 if there is none.
+// commentIn returns the index of a comment that follows a plain value, or -1.
 func commentIn(text string) int {
 	for i := 1; i < len(text); i++ {
 		if text[i] == '#' && (text[i-1] == ' ' || text[i-1] == '\t') {
@@ -94,7 +94,7 @@ func commentIn(text string) int {
 	return -1
 }
 
-// endOfIndented is the end of the last line that is further in than the block.
+// endOfIndented returns the end of the last line that is indented more than the block.
 func (f *file) endOfIndented(line, indent int, plain bool) int {
 	last := line
 	for next := line + 1; next < len(f.lines); next++ {
@@ -126,7 +126,7 @@ func (f *file) endOfQuote(at int) int {
 	return len(f.src)
 }
 
-// endOfFlow is behind the bracket that closes the one at this place.
+// endOfFlow returns the offset behind the bracket that closes the one at this offset.
 func (f *file) endOfFlow(at int) int {
 	depth, opens := 0, true // opens: a quote here would start a value
 	for i := at; i < len(f.src); i++ {

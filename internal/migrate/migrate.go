@@ -1,6 +1,6 @@
 // Package migrate turns values for SuperSONIC 0.1 to 0.3.1 into values for this
-// chart. It edits the text, so that comments, order and style stay, and knows what
-// became of each old key, for messages and for the documentation.
+// chart. It edits the text, so that comments, order and style are kept. The table of
+// old keys is in package oldkeys.
 package migrate
 
 import (
@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Options are what a migration depends on beside the files.
+// Options are the inputs of a migration besides the files.
 type Options struct {
-	Release      string // the release's name, empty if it is to be read from the values
-	KeepScaling  bool   // go on with the metric and the pace of 0.3.1
-	DropDefaults bool   // take keys away that say what 0.3.1 said by default
+	Release      string // the release's name, if empty, it is read from the values
+	KeepScaling  bool   // keep the metric and the scaling rates of 0.3.1
+	DropDefaults bool   // remove keys that repeat a default of 0.3.1
 }
 
-// A Layer is one values file; a later one is laid over an earlier one.
+// A Layer is one values file; later layers override earlier ones.
 type Layer struct {
 	Name string
 	Text []byte
 }
 
-// A Note is what was changed about a key, or what is left to do.
+// A Note describes a change to a key, or something to do by hand.
 type Note struct {
 	Key  string // as the file wrote it; empty for the whole file
 	Text string
@@ -39,11 +39,11 @@ func (n Note) String() string {
 type Result struct {
 	Layer
 	Changes []Note
-	Left    []Note // what has to be done by hand
+	Left    []Note // to be done by hand
 	values  map[string]any
 }
 
-// Merged are the values of all layers, as Helm merges them.
+// Merged returns the values of all layers, merged as Helm does.
 func Merged(results []Result) map[string]any {
 	vals := map[string]any{}
 	for _, r := range results {
@@ -52,8 +52,8 @@ func Merged(results []Result) map[string]any {
 	return vals
 }
 
-// Files migrates the layers of one release together. A layer that can't be read
-// as values is an error.
+// Files migrates the layers of one release together. It fails if a layer is not a
+// values file.
 func Files(layers []Layer, o Options) ([]Result, error) {
 	r := run{Options: o}
 	for _, l := range layers {
@@ -87,11 +87,11 @@ type part struct {
 	*file
 	mark    []byte            // the byte order mark, if there is one
 	old     map[string]any    // the values before any change
-	moved   map[string]string // where sections have gone
-	isFirst bool              // values for 0.1, which were read differently
+	moved   map[string]string // new path of each section that moved
+	isFirst bool              // values for 0.1, in which some keys had another meaning
 }
 
-// headings are what helm prints above values that it holds.
+// headings are the first lines that helm get values prints.
 var headings = []string{"USER-SUPPLIED VALUES:", "COMPUTED VALUES:"}
 
 func open(l Layer) (*part, error) {
@@ -121,7 +121,7 @@ func (p *part) changed(key, text string) { p.Changes = append(p.Changes, Note{ke
 
 func (p *part) left(key, text string) { p.Left = append(p.Left, Note{key, text}) }
 
-// done notes an edit, or that it has to be made by hand.
+// done records an edit or, if it failed, that it has to be made by hand.
 func (p *part) done(err error, key, text, byHand string) bool {
 	if err != nil {
 		p.left(key, fmt.Sprintf("%s, so it was not changed: %s", err, byHand))
@@ -131,7 +131,7 @@ func (p *part) done(err error, key, text, byHand string) bool {
 	return true
 }
 
-// all applies the rules in their order: what keys are called, what they are set to.
+// all renames keys first, and then changes their values.
 func (r *run) all() {
 	below := map[string]any{}
 	for _, p := range r.parts {
@@ -153,7 +153,7 @@ func (r *run) all() {
 	}
 }
 
-// now are the values of all layers as they are.
+// now returns the merged values of all layers, as migrated so far.
 func (r *run) now() map[string]any {
 	vals := map[string]any{}
 	for _, p := range r.parts {
@@ -162,7 +162,7 @@ func (r *run) now() map[string]any {
 	return vals
 }
 
-// nowBelow are the values of the layers under a part.
+// nowBelow returns the merged values of the layers below a part.
 func (r *run) nowBelow(of *part) map[string]any {
 	vals := map[string]any{}
 	for _, p := range r.parts {
@@ -174,5 +174,5 @@ func (r *run) nowBelow(of *part) map[string]any {
 	return vals
 }
 
-// get is the value of a key in all layers.
+// get returns the value of a key in the merged layers.
 func (r *run) get(key string) any { return lookUp(r.now(), split(key)) }

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is migrated into the cases")
 
-// A migration is one case: the layers in in/, what they become in out/, and what is
-// told in notes. The comment says what is asked for.
+// A migration is one case: the layers in in/, the results in out/, and the messages in
+// notes. The comment holds the options.
 type migration struct {
 	name    string
 	archive *txtar.Archive
@@ -69,7 +69,7 @@ func migrated(t *testing.T, layers []migrate.Layer, o migrate.Options) []migrate
 	return results
 }
 
-// shown are the files of a case that results would have.
+// shown returns the files of a case with these results.
 func shown(results []migrate.Result) map[string]string {
 	files := map[string]string{}
 	var notes strings.Builder
@@ -117,7 +117,7 @@ func write(t *testing.T, m migration, results []migrate.Result, got map[string]s
 	}
 }
 
-// Values that were migrated stay as they are.
+// Migrating migrated values changes nothing.
 func TestMigrateTwice(t *testing.T) {
 	for _, m := range migrations(t) {
 		t.Run(m.name, func(t *testing.T) {
@@ -137,8 +137,7 @@ func TestMigrateTwice(t *testing.T) {
 	}
 }
 
-// Files as Windows writes them stay so, with every line's end and the mark at
-// the beginning.
+// Files from Windows keep their line endings and their byte order mark.
 func TestFilesOfWindowsStaySo(t *testing.T) {
 	windows := func(text string) []byte {
 		return append([]byte("\xef\xbb\xbf"), strings.ReplaceAll(text, "\n", "\r\n")...)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// followers name objects that the chart names itself now, after the release.
+// followers removes names of objects that the chart now derives from the release.
 func followers(_ *run, p *part) {
 	for _, f := range []struct{ key, suffix string }{
 		{"grafana.dashboardsConfigMaps.default", "-grafana-default-dashboard"},
@@ -22,7 +22,7 @@ func followers(_ *run, p *part) {
 	p.serviceOf02()
 }
 
-// serviceOf02 said what the Service is anyway.
+// serviceOf02 removes grafana.service if it describes the Service that the chart creates.
 func (p *part) serviceOf02() {
 	service, isMap := lookUp(p.vals, split("grafana.service")).(map[string]any)
 	if !isMap {
@@ -36,7 +36,7 @@ func (p *part) serviceOf02() {
 	p.take("grafana.service", "the Service of Grafana is a ClusterIP at port 80 anyway")
 }
 
-// admin is the login that everybody knew.
+// admin removes the default login of 0.3.1, admin/admin.
 func admin(_ *run, p *part) {
 	for _, key := range []string{"grafana.adminUser", "grafana.adminPassword"} {
 		switch value := lookUp(p.vals, split(key)); value {
@@ -55,8 +55,8 @@ func admin(_ *run, p *part) {
 
 const dataSources = `grafana.datasources."datasources.yaml"`
 
-// sources are the data sources of Grafana, which the chart lists itself. Other
-// ones stay, and then all of them do.
+// sources removes Grafana's data sources, which the chart provisions itself. If one
+// of them is not the chart's, all of them are kept.
 func sources(r *run, p *part) {
 	list, isList := lookUp(p.vals, split(dataSources+".datasources")).([]any)
 	if !isList || len(list) == 0 {
@@ -93,14 +93,14 @@ func (r *run) isOwnSource(source map[string]any) bool {
 	return false
 }
 
-// isOwnHost says whether a host is the Service of this release with this suffix.
+// isOwnHost reports whether a host is the Service of this release with this suffix.
 func (r *run) isOwnHost(host, suffix string) bool {
 	service, _, _ := strings.Cut(host, ".")
 	name, ok := strings.CutSuffix(service, suffix)
 	return ok && slices.Contains(r.instances(), name)
 }
 
-// hostOfURL is the host of an address, with or without a scheme.
+// hostOfURL returns the host of an address, which may lack a scheme.
 func hostOfURL(address string) string {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
@@ -112,8 +112,9 @@ func hostOfURL(address string) string {
 	return u.Hostname()
 }
 
-// instances are the names under which the values know their release: the one
-// that is told, and those that 0.3.1 refused to differ from it.
+// instances returns the names that the release may have: supersonic, the one given
+// or set by nameOverride and, if none is given, those in values that 0.3.1 required
+// to contain the release name.
 func (r *run) instances() []string {
 	names := []string{"supersonic"}
 	for _, name := range []any{r.Release, r.get("nameOverride")} {
@@ -138,7 +139,7 @@ func (r *run) instances() []string {
 	return names
 }
 
-// exporters are addresses of this release's own parts.
+// exporters removes addresses of this release's own Tempo and Prometheus.
 func exporters(r *run, p *part) {
 	const collector = "opentelemetry-collector.config.exporters."
 	for _, own := range []struct{ key, suffix string }{

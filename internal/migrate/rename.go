@@ -8,7 +8,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/oldkeys"
 )
 
-// rename moves each key to where it is now, and drops those that are nowhere.
+// rename moves each old key to its new path, and removes dropped keys.
 func (p *part) rename() {
 	p.externalOf02()
 	for _, row := range oldkeys.Rows {
@@ -31,13 +31,13 @@ func (p *part) rename() {
 	}
 }
 
-// isOff says whether a value had no effect: nothing, or a section that was not enabled.
+// isOff reports whether a value had no effect: null, or a section that was not enabled.
 func isOff(value any) bool {
 	section, isMap := value.(map[string]any)
 	return value == nil || isMap && section["enabled"] == false
 }
 
-// place is where a key of the old file stands after its section moved.
+// place returns the current path of a key whose section may have moved.
 func (p *part) place(path []string) []string {
 	for n := len(path) - 1; n > 0; n-- {
 		if to, ok := p.moved[oldkeys.Join(path[:n])]; ok && !has(p.vals, path) {
@@ -47,7 +47,7 @@ func (p *part) place(path []string) []string {
 	return path
 }
 
-// moveTo moves a key to others. What is set there already stays.
+// moveTo moves a key to the new keys. Keys that are already set are kept.
 func (p *part) moveTo(key string, path []string, to []string) {
 	var free [][]string
 	for _, t := range to {
@@ -73,7 +73,7 @@ func (p *part) moveTo(key string, path []string, to []string) {
 	}
 }
 
-// mergeInto moves what is in a section into another that is there already.
+// mergeInto moves the contents of a section into one that exists already.
 func (p *part) mergeInto(key string, path, to []string) {
 	section, _ := lookUp(p.vals, path).(map[string]any)
 	_, isMap := lookUp(p.vals, to).(map[string]any)
@@ -94,7 +94,7 @@ func (p *part) mergeInto(key string, path, to []string) {
 	p.moved[key] = oldkeys.Join(to)
 }
 
-// isFirst tells values for 0.1 by keys that only it had.
+// isFirst recognizes values for 0.1 by keys that no other version had.
 func isFirst(vals map[string]any) bool {
 	for _, key := range []string{
 		"prometheus.url", "prometheus.serverLoadMetric", "prometheus.serverLoadThreshold", "triton.modelRepository.cvmfsPvc",
@@ -106,7 +106,7 @@ func isFirst(vals map[string]any) bool {
 	return false
 }
 
-// ownWay are keys that are not just moved.
+// ownWay holds the keys that need more than a move.
 var ownWay = map[string]func(p *part){
 	"prometheus.url":                 urlOf01,
 	"ingress":                        ingressOf01,
@@ -117,7 +117,7 @@ var ownWay = map[string]func(p *part){
 	"keda.scaleFromZero.enabled":     func(p *part) { p.holdOf("keda.scaleFromZero") },
 }
 
-// externalOf02 is a switch that is a section now.
+// externalOf02 turns prometheus.external from a boolean into a section.
 func (p *part) externalOf02() {
 	path := split("prometheus.external")
 	if on, isBool := lookUp(p.vals, path).(bool); isBool {
@@ -125,17 +125,17 @@ func (p *part) externalOf02() {
 	}
 }
 
-// urlOf01 is the address of a Prometheus that exists, which 0.1 always used.
+// urlOf01 moves the address of an existing Prometheus, which 0.1 used without a switch.
 func urlOf01(p *part) {
 	url := lookUp(p.vals, []string{"prometheus", "url"})
 	p.moveTo("prometheus.url", []string{"prometheus", "url"}, []string{"prometheus.external.url"})
 	enabled := split("prometheus.external.enabled")
 	if url != "" && url != nil && !has(p.vals, enabled) && lookUp(p.vals, []string{"prometheus", "enabled"}) != true {
-		p.append("prometheus.external.enabled", true, "set to true, since a url alone named the Prometheus to use")
+		p.append("prometheus.external.enabled", true, "set to true: in 0.1, a url was enough")
 	}
 }
 
-// ingressOf01 is the proxy's Ingress where the file knows of no other.
+// ingressOf01 moves the proxy's Ingress, unless a later version's keys show that it had no effect.
 func ingressOf01(p *part) {
 	path := []string{"ingress"}
 	section, _ := lookUp(p.vals, path).(map[string]any)
@@ -147,7 +147,7 @@ func ingressOf01(p *part) {
 	p.done(p.remove(path), "ingress", "removed: it had no effect; use envoy.ingress for the proxy", "remove it")
 }
 
-// hostOf keeps the first of several hosts, of which the Ingress never had any.
+// hostOf turns hosts, which had no effect, into hostName with the first of them.
 func (p *part) hostOf(section string) {
 	at, hostName := split(section+".hosts"), split(section+".hostName")
 	hosts, _ := lookUp(p.vals, at).([]any)
@@ -173,7 +173,7 @@ func (p *part) hostOf(section string) {
 	}
 }
 
-// tlsOf is a list that named the hosts again.
+// tlsOf turns a list of hosts and Secrets, which had no effect, into an object with the Secret.
 func (p *part) tlsOf(section string) {
 	at := split(section + ".tls")
 	list, isList := lookUp(p.vals, at).([]any)
@@ -195,7 +195,7 @@ func (p *part) tlsOf(section string) {
 	}
 }
 
-// setAs gives a key another name and a value of one word.
+// setAs changes the name of a key and gives it a scalar value.
 func (p *part) setAs(path []string, name string, value any) error {
 	g := *p.file
 	if err := g.set(path, value); err != nil {
@@ -216,7 +216,7 @@ func serverType(p *part) {
 	p.done(p.remove([]string{"triton", "type"}), "inferenceServer.type", "removed: Triton is the only server", "remove it")
 }
 
-// holdOf is what let the first calls of a fleet at zero replicas wait.
+// holdOf moves the switch that made calls wait at zero replicas.
 func (p *part) holdOf(section string) {
 	path := split(section + ".enabled")
 	if lookUp(p.vals, path) != true {

@@ -15,11 +15,11 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
 
-// withWorkLeft are the cases whose result can't be installed as it is.
+// withWorkLeft lists the cases whose result needs work by hand before it renders.
 var withWorkLeft = []string{"left"}
 
-// What was migrated renders, and the objects have the names and the selectors that
-// 0.3.1 gave them, without which an upgrade would replace them or be refused.
+// Migrated values render, and the objects keep the names and selectors of 0.3.1.
+// Otherwise an upgrade would replace them or be rejected.
 func TestMigratedObjects(t *testing.T) {
 	c, err := render.Load(chart.FS())
 	if err != nil {
@@ -55,7 +55,7 @@ func TestMigratedObjects(t *testing.T) {
 	}
 }
 
-// selectors are the values that each object selects by, in the order of their labels.
+// selectors returns the label values of each object's selector, in the order of the labels.
 func selectors(t *testing.T, docs []render.Document) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -83,7 +83,7 @@ func selectors(t *testing.T, docs []render.Document) map[string]string {
 	return all
 }
 
-// A full copy of the defaults of 0.3.1 holds nothing of its own.
+// Nothing is left of a full copy of the defaults of 0.3.1.
 func TestFullCopyOfDefaultsIsEmpty(t *testing.T) {
 	text := migrate.DefaultsOf031()
 	results := migrated(t, []migrate.Layer{{Name: "values.yaml", Text: text}}, migrate.Options{DropDefaults: true})
@@ -96,7 +96,7 @@ func TestFullCopyOfDefaultsIsEmpty(t *testing.T) {
 	}
 }
 
-// A default that a layer sets again over another layer's value is no default there.
+// A default of 0.3.1 that overrides a lower layer's value is kept.
 func TestDefaultsOverOtherLayersStay(t *testing.T) {
 	results := migrated(t, []migrate.Layer{
 		{Name: "base.yaml", Text: []byte("triton: {replicas: 5}\nenvoy: {replicas: 1}\n")},

@@ -11,14 +11,13 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// rules change what keys are set to. Each looks at one layer, and may ask for the
-// values of all.
+// rules change values. Each is applied to every layer, and may read the merged values.
 var rules = []func(r *run, p *part){
 	tidy, ingressTLS, zeros, repository, images, probes, limiter, scaling, metricType, external, followers, admin, sources, exporters,
 }
 
-// isNewer says whether the values are from after 0.3.1, by keys that it did not
-// have: there, zero is a size.
+// isNewer reports whether the values contain keys from after 0.3.1. In such values, 0
+// means zero replicas.
 func (r *run) isNewer() bool {
 	for _, key := range []string{
 		"serverAdmissionThreshold", "serverLoadRateInterval", "keda.metricType", "keda.pollingInterval", "keda.cooldownPeriod",
@@ -33,7 +32,7 @@ func (r *run) isNewer() bool {
 	return false
 }
 
-// zeros were read as not set.
+// zeros replaces values of 0, which meant the default in 0.3.1.
 func zeros(r *run, p *part) {
 	if r.isNewer() {
 		return
@@ -59,24 +58,24 @@ func zeros(r *run, p *part) {
 	}
 }
 
-// write sets a key that is there to another value.
+// write changes the value of an existing key.
 func (p *part) write(key string, value any, text string) {
 	p.done(p.set(split(key), value), key, text, "set it to "+flowText(value))
 }
 
-// append sets a key that is not there.
+// append sets a new key.
 func (p *part) append(key string, value any, text string) {
 	p.done(p.add(split(key), value), key, text, "set it to "+flowText(value))
 }
 
-// take removes a key, if it is there.
+// take removes a key, if it exists.
 func (p *part) take(key, why string) {
 	if has(p.vals, split(key)) {
 		p.done(p.remove(split(key)), key, "removed: "+why, "remove it")
 	}
 }
 
-// ingressTLS is a list that had no effect.
+// ingressTLS converts the TLS lists of Ingresses.
 func ingressTLS(_ *run, p *part) {
 	p.tlsOf("envoy.ingress")
 	if has(p.old, split("metricsCollector.ingress.hosts")) {
@@ -91,7 +90,7 @@ func repository(r *run, p *part) {
 	}
 	kind, _ := lookUp(p.vals, split(key+".storageType")).(string)
 	if p.isFirst && kind != "" && r.get(key+".enabled") == nil {
-		p.append(key+".enabled", true, "set to true, which naming a storageType was enough for")
+		p.append(key+".enabled", true, "set to true: in 0.1, a storageType was enough")
 	}
 }
 
@@ -109,7 +108,7 @@ func images(_ *run, p *part) {
 	}
 }
 
-// startUpFailures is an hour of probes at 10 s, for a server that had no limit.
+// startUpFailures allows one hour of probes every 10 s, because there was no limit before.
 const startUpFailures = 360
 
 func probes(_ *run, p *part) {
@@ -137,11 +136,12 @@ func limiter(_ *run, p *part) {
 	}
 }
 
-// milliseconds is the threshold from which on it is one of queueing time, and not
-// of a ratio.
+// milliseconds is the smallest threshold that is taken for a queue latency in
+// milliseconds rather than a ratio.
 const milliseconds = 10
 
-// scaling gives the built-in metric its own threshold, or keeps both of 0.3.1.
+// scaling removes a threshold in milliseconds from the built-in metric or, with
+// KeepScaling, keeps the metric and the threshold of 0.3.1.
 func scaling(r *run, p *part) {
 	metric, _ := r.get("serverLoadMetric").(string)
 	if r.KeepScaling {
@@ -156,7 +156,7 @@ func scaling(r *run, p *part) {
 	}
 }
 
-// keep makes the metric of 0.3.1, which knew the release and no namespace.
+// keep builds the metric of 0.3.1, which selected by release but not by namespace.
 func (r *run) keep() error {
 	own, _ := r.get("serverLoadMetric").(string)
 	first, _ := r.get("prometheus.serverLoadMetric").(string)
@@ -178,13 +178,13 @@ func (r *run) keep() error {
 	return err
 }
 
-// ErrNoRelease says that the metric can't be written without a name.
-var ErrNoRelease = errors.New("the metric of 0.3.1 asks for the release: name it")
+// ErrNoRelease is returned if KeepScaling needs the name of the release.
+var ErrNoRelease = errors.New("the metric of 0.3.1 contains the name of the release")
 
 const windowOf031 = 30 * time.Second
 
-// keepScaling writes the metric and the pace of 0.3.1 out, into the last layer
-// where no other has the key.
+// keepScaling sets the metric and the scaling rates of 0.3.1, in the last layer
+// unless another layer has the key.
 func (r *run) keepScaling(p *part) {
 	if p != r.parts[len(r.parts)-1] {
 		return
@@ -210,7 +210,7 @@ func (r *run) keepScaling(p *part) {
 	}
 }
 
-// writeOrAdd sets a key in the last layer that has it, or else in the last.
+// writeOrAdd sets a key in the last layer that has it, or else in the last layer.
 func (r *run) writeOrAdd(key string, value any, text string) {
 	p := r.parts[len(r.parts)-1]
 	for _, other := range r.parts {
@@ -225,7 +225,7 @@ func (r *run) writeOrAdd(key string, value any, text string) {
 	p.append(key, value, text)
 }
 
-// metricType was always Value.
+// metricType sets metricType to Value for a custom metric, because 0.3.1 always used that.
 func metricType(r *run, p *part) {
 	metric, _ := lookUp(p.vals, []string{"serverLoadMetric"}).(string)
 	if metric == "" || r.isNewer() || r.get("keda.metricType") != nil {
@@ -235,7 +235,7 @@ func metricType(r *run, p *part) {
 		"set to Value, which 0.3.1 used for serverLoadMetric; the default, AverageValue, is for a metric of the whole fleet")
 }
 
-// external is what can't be seen in the values.
+// external tells about a custom configuration in a ConfigMap, which cannot be checked here.
 func external(_ *run, p *part) {
 	if reflect.DeepEqual(lookUp(p.vals, split("envoy.external_config.load_from_configmap")), true) {
 		p.changed("envoy.external_config",

@@ -10,15 +10,15 @@ import (
 	helmyaml "sigs.k8s.io/yaml"
 )
 
-// A file is the text of a values file, edited in place: what an edit does not name
-// stays byte for byte. Positions come from the YAML parser, values from the one
-// that Helm reads with.
+// A file is the text of a values file, which is edited in place: everything else
+// stays byte for byte. Positions come from yaml.v3, values from the parser that Helm
+// uses.
 type file struct {
 	src   []byte
-	root  *yaml.Node // the map of the first document, nil if that is empty
+	root  *yaml.Node // the map of the first document; nil if it is empty
 	vals  map[string]any
-	lines []int  // where each line starts
-	eol   string // of the lines that are added
+	lines []int  // offset of each line
+	eol   string // line ending of added lines
 }
 
 func parse(src []byte) (*file, error) {
@@ -52,7 +52,7 @@ func parse(src []byte) (*file, error) {
 
 var place = regexp.MustCompile(`line \d+: .*`)
 
-// unread says in one line why a file can't be read as values.
+// unread explains in one line why a file is not a values file.
 func unread(err error) error {
 	if where := place.FindString(err.Error()); where != "" {
 		return errors.New(where)
@@ -67,11 +67,11 @@ type entry struct {
 
 func (e entry) flow() bool { return e.parent.Style&yaml.FlowStyle != 0 }
 
-// indent is that of the keys beside e.
+// indent is the indentation of the keys in e's map.
 func (e entry) indent() int { return e.parent.Content[0].Column - 1 }
 
-// find looks a path up among the keys that are written out: what an alias or a
-// merge brings in is not found.
+// find looks a path up among the keys in the text. It does not find keys that come
+// from an alias or a merge.
 func (f *file) find(path []string) (entry, bool) {
 	node := f.root
 	var found entry
@@ -97,7 +97,7 @@ func child(node *yaml.Node, name string) (entry, bool) {
 	return entry{}, false
 }
 
-// offset is where a node starts; the parser counts characters.
+// offset returns the byte offset of a node; the parser's columns count characters.
 func (f *file) offset(n *yaml.Node) int {
 	at := f.lines[n.Line-1]
 	for range n.Column - 1 {
@@ -107,7 +107,7 @@ func (f *file) offset(n *yaml.Node) int {
 	return at
 }
 
-// line is the index of the line that holds an offset.
+// line returns the index of the line that contains an offset.
 func (f *file) line(at int) int {
 	n := 0
 	for n+1 < len(f.lines) && f.lines[n+1] <= at {
@@ -116,7 +116,7 @@ func (f *file) line(at int) int {
 	return n
 }
 
-// text is a line without its end.
+// text returns a line without its line ending.
 func (f *file) text(line int) string {
 	end := len(f.src)
 	if line+1 < len(f.lines) {
@@ -125,7 +125,7 @@ func (f *file) text(line int) string {
 	return strings.TrimRight(string(f.src[f.lines[line]:end]), "\r\n")
 }
 
-// after is where the line after this one starts.
+// after returns the offset of the next line.
 func (f *file) after(line int) int {
 	if line+1 < len(f.lines) {
 		return f.lines[line+1]
@@ -133,9 +133,9 @@ func (f *file) after(line int) int {
 	return len(f.src)
 }
 
-// reach gives the lines of an entry of a block: from its comment, which stands
-// right above it, to its last line, comments that are further in included. The
-// comment at the top of the file is the file's.
+// reach returns the lines of an entry in a block: from the comment directly above it
+// to its last line, including comments that are indented more. A comment at the top
+// of the file belongs to the file.
 func (f *file) reach(e entry) (first, last int) {
 	first = f.line(f.offset(e.key))
 	last = f.line(max(f.end(e)-1, 0))
@@ -164,7 +164,7 @@ func isComment(line string) bool { return strings.HasPrefix(strings.TrimLeft(lin
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// splice replaces a part of the text, and reads the result.
+// splice replaces a part of the text and parses the result.
 func (f *file) splice(from, to int, text string) error {
 	src := append([]byte{}, f.src[:from]...)
 	src = append(append(src, text...), f.src[to:]...)

@@ -11,8 +11,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/oldkeys"
 )
 
-// tidy puts right what 0.1 to 0.3.1 read generously: numbers in quotes, and keys
-// with nothing behind them.
+// tidy corrects what 0.1 to 0.3.1 tolerated: quoted numbers, and keys without a
+// value.
 func tidy(_ *run, p *part) { p.tidyBelow(nil, defaults()) }
 
 func (p *part) tidyBelow(at []string, defaults map[string]any) {
@@ -38,7 +38,7 @@ func (p *part) tidyBelow(at []string, defaults map[string]any) {
 	}
 }
 
-// unquote writes a number, or true or false, without quotes.
+// unquote removes the quotes of a number or a boolean.
 func (p *part) unquote(path []string, text string, usual any) {
 	var read any
 	if helmyaml.Unmarshal([]byte(text), &read) != nil {
@@ -54,7 +54,7 @@ func (p *part) unquote(path []string, text string, usual any) {
 	}
 }
 
-// setPlain writes a value as the text that it is read from.
+// setPlain replaces a value by a text that parses to it.
 func (p *part) setPlain(path []string, text string, value any) error {
 	return p.try(func(g *file) error {
 		e, ok := g.find(path)
@@ -65,7 +65,7 @@ func (p *part) setPlain(path []string, text string, value any) error {
 	}, func(vals map[string]any) { put(vals, path, value) })
 }
 
-// fill writes an empty value where there was none, which took the default away.
+// fill gives an empty value to a key that has none: it would remove the key's default.
 func (p *part) fill(path []string, usual any) {
 	var empty any
 	switch usual := usual.(type) {
@@ -73,7 +73,7 @@ func (p *part) fill(path []string, usual any) {
 		empty = map[string]any{}
 	case []any:
 		if len(usual) > 0 {
-			return // null says that there are none
+			return // null means none
 		}
 		empty = []any{}
 	case string:

@@ -19,7 +19,7 @@ func sibling(path []string, name string) []string {
 	return append(append([]string{}, path[:len(path)-1]...), name)
 }
 
-// lookUp is the value at a path, nil if there is none.
+// lookUp returns the value at a path, or nil.
 func lookUp(vals map[string]any, path []string) any {
 	var v any = vals
 	for _, word := range path {
@@ -85,8 +85,7 @@ func copied(v any) any {
 	return v
 }
 
-// withoutEmpty leaves out maps that hold nothing, which change nothing under
-// the chart's values.
+// withoutEmpty leaves out empty maps, which do not change the chart's defaults.
 func withoutEmpty(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -103,7 +102,7 @@ func withoutEmpty(v any) any {
 	return out
 }
 
-// merged lays b over a as Helm does.
+// merged returns a overridden by b, as Helm merges values.
 func merged(a, b map[string]any) map[string]any {
 	out := copied(a).(map[string]any)
 	for k, v := range b {
@@ -120,7 +119,7 @@ func merged(a, b map[string]any) map[string]any {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9/][-A-Za-z0-9_./]*(:[-A-Za-z0-9_./]+)*$`)
 
-// plainOrQuoted writes a string as YAML.
+// plainOrQuoted formats a string as YAML.
 func plainOrQuoted(text string) string {
 	var read any
 	if plainWord.MatchString(text) && helmyaml.Unmarshal([]byte(text), &read) == nil && read == text {
@@ -132,7 +131,7 @@ func plainOrQuoted(text string) string {
 	return quoted(text, '"')
 }
 
-// quoted writes a string between quotes of one kind, where that can hold it.
+// quoted formats a string with the given kind of quotes, if they can hold it.
 func quoted(text string, quote byte) string {
 	double, err := json.Marshal(text)
 	if quote == '\'' && !strings.Contains(text, "\n") || err != nil || strings.Contains(string(double), `\u`) {
@@ -143,7 +142,7 @@ func quoted(text string, quote byte) string {
 
 func flowKey(key string) string { return plainOrQuoted(key) }
 
-// flowText writes a value on one line: plain where that says the same.
+// flowText formats a value on one line, without quotes where none are needed.
 func flowText(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

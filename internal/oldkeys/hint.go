@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Split gives the words of a key such as grafana."grafana.ini".auth.
+// Split returns the parts of a key such as grafana."grafana.ini".auth.
 func Split(key string) []string {
 	var path []string
 	for i, part := range strings.Split(key, `"`) {
@@ -33,9 +33,9 @@ func Join(path []string) string {
 	return strings.Join(words, ".")
 }
 
-// Hint says what to do about a key that the chart does not know: what took its
-// place, or else what is done in place of the keys around it. Exact says that the
-// key itself is in the table. The hint is empty for a key that no version had.
+// Hint says what replaces a key that the chart does not have or, if it has no row,
+// its section. Exact is true if the key itself has a row. The hint is empty for a key
+// that no version had.
 func Hint(path []string) (hint string, exact bool) {
 	for n := len(path); n > 0; n-- {
 		for _, r := range slices.Concat(Rows, Sections) {
@@ -47,14 +47,14 @@ func Hint(path []string) (hint string, exact bool) {
 	return "", false
 }
 
-// Hint is what a message says of the key.
+// Hint is the part of an error message about the key.
 func (r Row) Hint() string {
 	var words []string
 	switch {
 	case r.Dropped:
 		words = append(words, "drop it: "+r.Now)
 	case len(r.To) > 0:
-		words = append(words, "it is "+strings.Join(r.To, " and ")+" now")
+		words = append(words, "replaced by "+strings.Join(r.To, " and "))
 	}
 	if r.Now != "" && !r.Dropped {
 		words = append(words, r.Now)

@@ -12,8 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// Whoever sets an old key is told what took its place: of the key itself, or of the
-// section around it that is gone as a whole.
+// The error for an old key names its replacement, or that of its section.
 func TestUnknownKeySaysReplacement(t *testing.T) {
 	c, err := render.Load(chart.FS())
 	if err != nil {
@@ -41,7 +40,7 @@ func TestUnknownKeySaysReplacement(t *testing.T) {
 	}
 }
 
-// What a key is now is a key of the chart.
+// Every replacement is a key of the chart.
 func TestNewKeysAreKeysOfTheChart(t *testing.T) {
 	c, err := render.Load(chart.FS())
 	if err != nil {
@@ -54,7 +53,7 @@ func TestNewKeysAreKeysOfTheChart(t *testing.T) {
 				section, _ := node.(map[string]any)
 				next, ok := section[word]
 				if !ok {
-					t.Errorf("%s is said to be %s, which is no key of the chart", row.Key, to)
+					t.Errorf("%s is replaced by %s, which is not a key of the chart", row.Key, to)
 					break
 				}
 				node = next
@@ -63,8 +62,8 @@ func TestNewKeysAreKeysOfTheChart(t *testing.T) {
 	}
 }
 
-// A key of a subchart without a row has what is done in place of its section; a
-// key that no version had has nothing.
+// A subchart's key without a row gets the hint of its section; a key that no version
+// had gets none.
 func TestHintOfOtherKeys(t *testing.T) {
 	if hint, exact := oldkeys.Hint([]string{"grafana", "sidecar", "dashboards"}); exact || !strings.Contains(hint, "your own Grafana") {
 		t.Errorf("grafana.sidecar.dashboards: %q, %t", hint, exact)

@@ -1,4 +1,5 @@
-// Package oldkeys is the table of what became of the keys of SuperSONIC 0.1 to 0.3.1.
+// Package oldkeys is the table of keys of SuperSONIC 0.1 to 0.3.1 that this chart
+// renamed or dropped.
 package oldkeys
 
 import (
@@ -6,14 +7,14 @@ import (
 	"strings"
 )
 
-// A Row says what became of a key of SuperSONIC 0.1 to 0.3.1, or of one of its
-// branches.
+// A Row describes the replacement of a key of SuperSONIC 0.1 to 0.3.1, or of one of
+// its branches.
 type Row struct {
-	Key string   // as its users write it
+	Key string   // as users write it
 	In  string   // the versions that had it
-	To  []string // the keys that took its place
-	Now string   // what to do where it was not only renamed; a sentence without its end
-	// Dropped says that nothing took its place, so that it can go.
+	To  []string // the keys that replace it
+	Now string   // what to do, if a new name is not all; without a full stop
+	// Dropped means that nothing replaces the key, and it can be removed.
 	Dropped bool
 }
 
@@ -40,7 +41,7 @@ func dropped(in, why string, keys ...string) []Row {
 	return rows
 }
 
-func advised(in, what string, keys ...string) []Row {
+func replaced(in, what string, keys ...string) []Row {
 	var rows []Row
 	for _, key := range keys {
 		rows = append(rows, Row{Key: key, In: in, Now: what})
@@ -48,8 +49,8 @@ func advised(in, what string, keys ...string) []Row {
 	return rows
 }
 
-// Rows are all keys that today's chart does not know, in the order in which they
-// are migrated: a section before what is in it.
+// Rows holds the old keys that the chart does not have, in the order of migration: a
+// section before its keys.
 var Rows = slices.Concat(
 	renames(branch, "inferenceServer", "triton"),
 	renames(first,
@@ -81,8 +82,8 @@ var Rows = slices.Concat(
 	dropped(third, "it never had an effect", "triton.name"),
 	[]Row{
 		{Key: "ingress", In: all, To: []string{"envoy.ingress"}, Now: "after 0.1 it had no effect"},
-		{Key: "envoy.ingress.hosts", In: third, To: []string{"envoy.ingress.hostName"}, Now: "one of them can be kept"},
-		{Key: "metricsCollector.ingress.hosts", In: third, To: []string{"metricsCollector.ingress.hostName"}, Now: "one of them can be kept"},
+		{Key: "envoy.ingress.hosts", In: third, To: []string{"envoy.ingress.hostName"}, Now: "only one host is possible"},
+		{Key: "metricsCollector.ingress.hosts", In: third, To: []string{"metricsCollector.ingress.hostName"}, Now: "only one host is possible"},
 	},
 	branches,
 	subcharts,
@@ -99,33 +100,33 @@ var branches = slices.Concat(
 	dropped(branch, "Envoy wakes the fleet itself, without a sidecar",
 		"scaleFromZero.admissionImage", "keda.scaleFromZero.admissionImage"),
 	renames(branch, "scaleFromZero.enabled", "envoy.hold.enabled", "keda.scaleFromZero.enabled", "envoy.hold.enabled"),
-	advised(branch, "a fleet at zero replicas is keda.minReplicaCount: 0, and envoy.hold.enabled holds its first calls",
+	replaced(branch, "use keda.minReplicaCount: 0 for zero replicas, and envoy.hold.enabled to hold the first calls",
 		"scaleFromZero", "keda.scaleFromZero"),
-	advised(branch, "use a custom configuration in envoy.external_config; the chart's does not route by model",
+	replaced(branch, "use a custom configuration in envoy.external_config; the chart's does not route by model",
 		"envoy.dynamic_routing", "envoy.lua_filter"),
-	advised(branch, "use triton.readinessProbe.path for HTTP, or triton.readinessProbe.command",
+	replaced(branch, "use triton.readinessProbe.path for HTTP, or triton.readinessProbe.command",
 		"triton.readinessProbe.exec", "triton.readinessProbe.grpc", "triton.readinessProbe.httpGet"),
-	advised(branch, "use triton.extraContainers for custom containers", "modelLoader", "model_loader"),
-	advised("before 0.1", "one file and one release for each entry of servers", "servers", "common"),
+	replaced(branch, "use triton.extraContainers for custom containers", "modelLoader", "model_loader"),
+	replaced("before 0.1", "install one release for each entry of servers, with its own values file", "servers", "common"),
 	dropped(branch, "the chart's own image has no shell and installs nothing", "metricsCollector.image"),
-	advised(branch, "Triton is the only server of this chart", "triton.nereid"),
+	replaced(branch, "Triton is the only server of this chart", "triton.nereid"),
 )
 
 const (
-	ownPrometheus = "use prometheus.external with a Prometheus that has it"
+	ownPrometheus = "use prometheus.external with your own Prometheus"
 	ownGrafana    = "use your own Grafana, with the dashboards from grafana.dashboardConfigMap"
 	ownTempo      = "opentelemetry-collector.config.exporters.otlp.endpoint can send traces to your own Tempo"
 	ownCollector  = "envoy.tracing.host can send traces to your own collector"
 )
 
-// subcharts are keys of the subcharts of 0.2 and 0.3, whose place templates of
-// the chart's own took.
+// subcharts holds keys of the subcharts of 0.2 and 0.3, which the chart's own
+// templates replace.
 var subcharts = slices.Concat(
-	advised(all, "create your own Service, or use grafana.ingress: the chart's Service is a ClusterIP at port 80", "grafana.service"),
-	advised(all, "list existing ones in prometheus.server.alertmanagers", "prometheus.alertmanagerFiles"),
+	replaced(all, "create your own Service, or use grafana.ingress: the chart's Service is a ClusterIP at port 80", "grafana.service"),
+	replaced(all, "list existing Alertmanagers in prometheus.server.alertmanagers", "prometheus.alertmanagerFiles"),
 )
 
-// Sections are those subcharts, and what is done in place of a key that has no row.
+// Sections holds what to do about the subcharts' other keys.
 var Sections = []Row{
 	{Key: "prometheus", Now: ownPrometheus},
 	{Key: "grafana", Now: ownGrafana},

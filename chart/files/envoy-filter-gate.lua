@@ -61,8 +61,8 @@ local function judge_within(handle, ms)
   if probability == 0 or math.random() >= probability then
     return "allowed"
   end
-  local value, threshold = short(get(handle, "load_milli") / 1000), short(load.threshold)
-  return "refused", string.format("overloaded: load %s is above the admission threshold %s, try again later", value, threshold)
+  local message = "overloaded: load %s is above the admission threshold %s, try again later"
+  return "refused", message:format(short(get(handle, "load_milli") / 1000), short(load.threshold))
 end
 
 -- With unknown = "last", the same by the last known load.

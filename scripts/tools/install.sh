@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the real parts that the tests run, pinned in versions.txt, for Debian on x86-64, and Debian's linters.
+# Installs the real parts that the tests run, pinned in versions.txt, for Debian on x86-64, and Debian's linters and browser.
 #
 # Usage: scripts/tools/install.sh [NAME...]     without a name: all of them
 #
@@ -163,7 +163,7 @@ main() {
   for name in "$@"; do
     [[ " ${all[*]} " == *" $name "* ]] || die "$name: no such part; there are ${all[*]}"
   done
-  (($#)) || { debian shellcheck lua-check; set -- "${all[@]}"; }
+  (($#)) || { debian shellcheck lua-check chromium; set -- "${all[@]}"; }
 
   for name in "$@"; do present "$name" || missing+=("$name"); done
   ((${#missing[@]})) || { say "all present in $tools"; exit 0; }

@@ -1,5 +1,5 @@
-// Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, an OpenTelemetry collector, API schemas),
-// in the versions of scripts/tools/versions.txt, as `make tools` installs them.
+// Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, an OpenTelemetry collector, API schemas)
+// in the versions of scripts/tools/versions.txt, and a browser, as `make tools` installs them.
 //
 // A test skips where a part is missing, and says which command installs it. It fails instead where SUPERSONIC_TOOLS is
 // set, as make does, since a test that is skipped proves nothing.
@@ -48,6 +48,16 @@ func need(t testing.TB, err error) {
 	default:
 		t.Fatal(err)
 	}
+}
+
+// Debian is the absolute path of a program that comes from Debian's package of its name, in whichever version it has.
+func Debian(t testing.TB, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		need(t, fmt.Errorf("%s: not in PATH: %w", program, errMissing))
+	}
+	return path
 }
 
 func find(program string) (string, error) {

@@ -35,6 +35,9 @@ func checks(c *Loaded, vals map[string]any, o Options, list string) (found, inva
 	if !errors.As(err, &invalid) {
 		return fieldErrors(text), nil, err
 	}
+	if len(invalid) > maxUnknown {
+		return nil, invalid, nil
+	}
 	text, err = Define(c, without(vals, invalid), o, list)
 	if err != nil {
 		return nil, invalid, nil

@@ -192,13 +192,18 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promq
 	hint, _ := part["$comment"].(string)
 	_, byPattern := part["patternProperties"]
 	var errs promql.FieldErrors
-	for i, key := range slices.Sorted(slices.Values(keys)) {
+	keys = slices.Sorted(slices.Values(keys))
+	if more := len(keys) - maxUnknown; more > 0 {
+		keys = keys[:maxUnknown]
+		at := e.InstanceLocation
+		if len(at) == 0 {
+			at = []string{"values"}
+		}
+		errs = append(errs, fieldError(at, fmt.Sprintf("has %d more unknown keys", more)))
+	}
+	for _, key := range keys {
 		path := append(slices.Clone(e.InstanceLocation), key)
 		text := "unknown key"
-		if i >= maxHints {
-			errs = append(errs, fieldError(path, text))
-			continue
-		}
 		old, known031 := oldkeys.Hint(path)
 		switch near := nearest(key, known); {
 		case known031:
@@ -215,8 +220,8 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promq
 	return errs
 }
 
-// maxHints is how many unknown keys of an object are compared with the known ones.
-const maxHints = 100
+// maxUnknown is how many unknown keys of an object are named: more than anyone reads.
+const maxUnknown = 100
 
 func typeNames(types []string) string {
 	var names []string

@@ -42,8 +42,20 @@ list: the pipelines, the name of one, the exporters' names.
 {{- if $left }}{{ $_ := set (get $pipelines $name) "exporters" $left }}{{ else }}{{ $_ := unset $pipelines $name }}{{ end -}}
 {{- end -}}
 
+{{- /* The name of the image. Takes opentelemetry-collector.image. */ -}}
+{{- define "supersonic.otel.image" -}}
+{{- .repository }}{{ with .tag }}:{{ . }}{{ end }}{{ with .digest }}@{{ . }}{{ end -}}
+{{- end -}}
+
 {{- define "supersonic.otel.errors" -}}
-{{- if (index .Values "opentelemetry-collector").enabled }}
+{{- $otel := index .Values "opentelemetry-collector" }}
+{{- if and $otel.enabled (not (or $otel.image.tag $otel.image.digest (contains "@" $otel.image.repository))) }}
+opentelemetry-collector.image.tag: must be set without a digest, got ""
+{{- end }}
+{{- if and $otel.enabled $otel.image.digest (contains "@" (printf "%s%s" $otel.image.repository $otel.image.tag)) }}
+opentelemetry-collector.image.digest: must be empty if the repository or the tag has a digest, got {{ quote $otel.image.digest }}
+{{- end }}
+{{- if $otel.enabled }}
 {{- if not (include "supersonic.otel.config" . | fromYaml).service.pipelines }}
 opentelemetry-collector.enabled: has no destination: set tempo.enabled, or an endpoint in opentelemetry-collector.config.exporters.otlp
 {{- end }}

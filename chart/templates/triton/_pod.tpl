@@ -96,6 +96,34 @@ server.
 {{- .Values.triton.modelRepository.cvmfs.claimName | default (include "supersonic.names.component" (list . "cvmfs")) -}}
 {{- end -}}
 
+{{- /* "true" if the container's root file system is read-only, and nothing of the user's is mounted at /tmp. */ -}}
+{{- define "supersonic.triton.ownTmp" -}}
+{{- $t := .Values.triton -}}
+{{- $tmp := eq (get ($t.securityContext | default dict) "readOnlyRootFilesystem" | toString) "true" -}}
+{{- $models := dict "mountPath" ($t.modelRepository.enabled | ternary $t.modelRepository.mountPath "") -}}
+{{- range append ($t.extraVolumeMounts | default list) $models -}}
+{{- if eq (get . "mountPath" | toString | clean) "/tmp" }}{{ $tmp = false }}{{ end -}}
+{{- end -}}
+{{- if $tmp }}true{{ end -}}
+{{- end -}}
+
+{{- /*
+Environment variables of the container, as a YAML list. Caches are in the home directory
+unless told otherwise, which is read-only with the rest.
+*/ -}}
+{{- define "supersonic.triton.env" -}}
+{{- $given := .Values.triton.env | default list -}}
+{{- $names := list -}}
+{{- range $given }}{{ $names = append $names .name }}{{ end -}}
+{{- $env := list -}}
+{{- if include "supersonic.triton.ownTmp" . -}}
+{{- range $name, $value := dict "XDG_CACHE_HOME" "/tmp/.cache" "CUDA_CACHE_PATH" "/tmp/.nv/ComputeCache" -}}
+{{- if not (has $name $names) }}{{ $env = append $env (dict "name" $name "value" $value) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- with concat $env $given }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
 {{- /* Volumes of the pod, as a YAML list. */ -}}
 {{- define "supersonic.triton.volumes" -}}
 {{- $m := .Values.triton.modelRepository -}}
@@ -116,6 +144,9 @@ server.
 {{- if .Values.triton.shmSize -}}
 {{- $volumes = append $volumes (dict "name" "shm" "emptyDir" (dict "medium" "Memory" "sizeLimit" .Values.triton.shmSize)) -}}
 {{- end -}}
+{{- if include "supersonic.triton.ownTmp" . -}}
+{{- $volumes = append $volumes (dict "name" "tmp" "emptyDir" dict) -}}
+{{- end -}}
 {{- with concat $volumes (.Values.triton.extraVolumes | default list) }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
@@ -131,6 +162,9 @@ server.
 {{- end -}}
 {{- if $t.shmSize -}}
 {{- $mounts = append $mounts (dict "name" "shm" "mountPath" "/dev/shm") -}}
+{{- end -}}
+{{- if include "supersonic.triton.ownTmp" . -}}
+{{- $mounts = append $mounts (dict "name" "tmp" "mountPath" "/tmp") -}}
 {{- end -}}
 {{- with concat $mounts ($t.extraVolumeMounts | default list) }}{{ toYaml . }}{{ end -}}
 {{- end -}}

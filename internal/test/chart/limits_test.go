@@ -33,7 +33,7 @@ func TestHelmRefusesAbsurdSizes(t *testing.T) {
 		{"ports", "triton: {service: {ports: [" + ports + "]}}", "/triton/service/ports", "maxItems: got 20,000, want 1,000"},
 		{
 			"nested-objects", "triton: {affinity: " + strings.Repeat("{a: ", 500) + "1" + strings.Repeat("}", 500) + "}",
-			"/triton/affinity" + strings.Repeat("/a", 16), "got object, want string or number or boolean or null",
+			"/triton/affinity" + strings.Repeat("/a", 16), "got object, want ",
 		},
 		{"much-of-everything", "triton: {args: [" + args + "]}", "values", "must be at most 524288 bytes in all, as JSON, got "},
 	} {

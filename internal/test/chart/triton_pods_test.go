@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"path"
 	"slices"
 	"testing"
 
@@ -113,5 +114,53 @@ triton: {strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}
 		if diff := cmp.Diff(want, d.Spec.Strategy); diff != "" {
 			t.Errorf("%s: strategy mismatch (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// With a read-only root file system, /tmp is a volume and caches are in it, unless the user's own volume is there.
+func TestReadOnlyTriton(t *testing.T) {
+	const on = "triton: {securityContext: {readOnlyRootFilesystem: true}"
+	caches := []corev1.EnvVar{
+		{Name: "CUDA_CACHE_PATH", Value: "/tmp/.nv/ComputeCache"}, {Name: "XDG_CACHE_HOME", Value: "/tmp/.cache"},
+	}
+	for _, tc := range []struct {
+		name, values string
+		tmp          string // the volume at /tmp
+		env          []corev1.EnvVar
+	}{
+		{"off", "", "", nil},
+		{"set-to-false", "triton: {securityContext: {readOnlyRootFilesystem: false}}", "", nil},
+		{"on", on + "}", "tmp", caches},
+		{"own-environment", on + ", env: [{name: XDG_CACHE_HOME, value: /cache}]}", "tmp", []corev1.EnvVar{
+			caches[0], {Name: "XDG_CACHE_HOME", Value: "/cache"},
+		}},
+		{
+			"own-volume", on + ", extraVolumes: [{name: scratch, emptyDir: {}}], extraVolumeMounts: [{name: scratch, mountPath: /tmp/}]}",
+			"scratch", nil,
+		},
+		{
+			"models-in-tmp", on + ", modelRepository: {enabled: true, storageType: pvc, pvc: {claimName: models}, mountPath: /tmp/models}}",
+			"tmp", caches,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			deployment, container := triton(t, manifest.Render(t, tc.values))
+			tmp := ""
+			for _, mount := range container.VolumeMounts {
+				if path.Clean(mount.MountPath) == "/tmp" {
+					tmp = mount.Name
+				}
+			}
+			if tmp != tc.tmp {
+				t.Errorf("at /tmp is the volume %q, want %q", tmp, tc.tmp)
+			}
+			if diff := cmp.Diff(tc.env, container.Env); diff != "" {
+				t.Errorf("environment (-want +got):\n%s", diff)
+			}
+			isTmp := func(v corev1.Volume) bool { return v.Name == tmp && v.EmptyDir != nil && v.EmptyDir.Medium == "" }
+			if tmp != "" && !slices.ContainsFunc(deployment.Spec.Template.Spec.Volumes, isTmp) {
+				t.Errorf("volumes: got %v, want an emptyDir %s", deployment.Spec.Template.Spec.Volumes, tmp)
+			}
+		})
 	}
 }

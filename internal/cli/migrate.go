@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fastmachinelearning/supersonic/internal/input"
 	"github.com/fastmachinelearning/supersonic/internal/migrate"
+	"github.com/fastmachinelearning/supersonic/internal/oldkeys"
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/promql"
 )
@@ -109,8 +112,37 @@ func (m *migrateFlags) check(results []migrate.Result) (promql.FieldErrors, erro
 	if err != nil {
 		return nil, err
 	}
-	invalid, _, err := l.findings(c, render.User{Values: migrate.Merged(results)})
-	return invalid, err
+	vals := migrate.Merged(results)
+	invalid, _, err := l.findings(c, render.User{Values: vals})
+	var left promql.FieldErrors
+	for _, e := range invalid {
+		told := slices.ContainsFunc(results, func(r migrate.Result) bool {
+			return slices.ContainsFunc(r.Left, func(n migrate.Note) bool { return n.Key == e.Field })
+		})
+		if told {
+			continue
+		}
+		if variable := variableAt(vals, oldkeys.Split(e.Field)); variable != "" {
+			later := fmt.Errorf("is filled in later (%s): check the file that Helm gets with supersonic lint", variable)
+			e = &promql.FieldError{Field: e.Field, Err: later}
+		}
+		left = append(left, e)
+	}
+	return left, err
+}
+
+// variable is what Flux and envsubst fill in before Helm reads the file.
+var variable = regexp.MustCompile(`\$\{\w+[^}]*\}`)
+
+// variableAt is the variable in a string at a path, empty if there is none.
+func variableAt(vals map[string]any, path []string) string {
+	var at any = vals
+	for _, word := range path {
+		section, _ := at.(map[string]any)
+		at = section[word]
+	}
+	text, _ := at.(string)
+	return variable.FindString(text)
 }
 
 // put writes a result where it was asked for.

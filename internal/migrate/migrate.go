@@ -133,6 +133,7 @@ func (p *part) done(err error, key, text, byHand string) bool {
 
 // all renames keys first, and then changes their values.
 func (r *run) all() {
+	r.dropHolds()
 	below := map[string]any{}
 	for _, p := range r.parts {
 		below = merged(below, p.old)

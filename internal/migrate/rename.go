@@ -115,12 +115,21 @@ var ownWay = map[string]func(p *part){
 	"triton.type":                    serverType,
 	"scaleFromZero.enabled":          func(p *part) { p.holdOf("scaleFromZero") },
 	"keda.scaleFromZero.enabled":     func(p *part) { p.holdOf("keda.scaleFromZero") },
+	"triton.readinessProbe.grpc":     readinessOfGRPC,
+	"triton.readinessProbe.httpGet":  readinessOfHTTP,
 }
 
-// externalOf02 turns prometheus.external from a boolean into a section.
+// externalOf02 turns prometheus.external from a boolean into a section, or installs
+// the Prometheus that false stood for.
 func (p *part) externalOf02() {
 	path := split("prometheus.external")
-	if on, isBool := lookUp(p.vals, path).(bool); isBool {
+	on, isBool := lookUp(p.vals, path).(bool)
+	if isBool && !on && !has(p.vals, split("prometheus.enabled")) {
+		p.done(p.setAs(path, "enabled", true), "prometheus.external",
+			"now prometheus.enabled: true, because the chart installed a Prometheus unless there was an external one", "set prometheus.enabled")
+		return
+	}
+	if isBool {
 		p.write("prometheus.external", map[string]any{"enabled": on}, "now an object, with the switch in enabled")
 	}
 }
@@ -206,22 +215,4 @@ func (p *part) setAs(path []string, name string, value any) error {
 	}
 	*p.file = g
 	return nil
-}
-
-func serverType(p *part) {
-	if kind := lookUp(p.vals, []string{"triton", "type"}); kind != "triton" {
-		p.left("inferenceServer.type", "must be triton, the only server of this chart, got "+flowText(kind))
-		return
-	}
-	p.done(p.remove([]string{"triton", "type"}), "inferenceServer.type", "removed: Triton is the only server", "remove it")
-}
-
-// holdOf moves the switch that made calls wait at zero replicas.
-func (p *part) holdOf(section string) {
-	path := split(section + ".enabled")
-	if lookUp(p.vals, path) != true {
-		p.take(section+".enabled", "keda.minReplicaCount decides whether the fleet may be at zero replicas")
-		return
-	}
-	p.moveTo(section+".enabled", path, []string{"envoy.hold.enabled"})
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // withWorkLeft lists the cases whose result needs work by hand before it renders.
-var withWorkLeft = []string{"left"}
+var withWorkLeft = []string{"left", "flux", "probes-left"}
 
 // Migrated values render, and the objects keep the names and selectors of 0.3.1.
 // Otherwise an upgrade would replace them or be rejected.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 
 // rules change values. Each is applied to every layer, and may read the merged values.
 var rules = []func(r *run, p *part){
-	tidy, ingressTLS, zeros, repository, images, probes, limiter, scaling, metricType, external, followers, admin, sources, exporters,
+	tidy, ingressTLS, zeros, repository, images, probes, cooldown,
+	limiter, scaling, metricType, typeOfMetric, external, followers, admin, sources, exporters,
 }
 
 // isNewer reports whether the values contain keys from after 0.3.1. In such values, 0
@@ -95,16 +97,24 @@ func repository(r *run, p *part) {
 }
 
 var (
+	digits       = regexp.MustCompile(`^\d+$`)
 	minimalImage = regexp.MustCompile(`^(.*/)?tritonserver:[0-9.]+-py3-min$`)
-	oldEnvoy     = regexp.MustCompile(`^(.*/)?envoyproxy/envoy:v1\.30(\.\d+|-latest)$`)
+	oldEnvoy     = regexp.MustCompile(`^(.*/)?envoyproxy/envoy:(distroless-)?v1\.[1-3]\d(\.\d+|-latest)$`)
 )
 
 func images(_ *run, p *part) {
 	if image, _ := lookUp(p.vals, split("triton.image")).(string); minimalImage.MatchString(image) {
 		p.write("triton.image", strings.TrimSuffix(image, "-min"), "without -min, which does not contain the server")
 	}
-	if image, _ := lookUp(p.vals, split("envoy.image")).(string); oldEnvoy.MatchString(image) {
-		p.take("envoy.image", "Envoy 1.30 gets no fixes any more; the chart names one that it is tested with")
+	image, _ := lookUp(p.vals, split("envoy.image")).(string)
+	found := oldEnvoy.FindStringSubmatch(image)
+	switch {
+	case found == nil:
+	case found[1] == "" || found[1] == "docker.io/":
+		p.take("envoy.image", "the chart names the Envoy that it is tested with, 1.40, which its gate and its hold need")
+	default:
+		p.left("envoy.image", "copy envoyproxy/envoy:distroless-v1.40.0 to that registry and name it: "+
+			"the chart is tested with it, and its gate and its hold need it")
 	}
 }
 
@@ -113,10 +123,15 @@ const startUpFailures = 360
 
 func probes(_ *run, p *part) {
 	const key = "triton.startupProbe"
+	if port, _ := lookUp(p.vals, split(key+".httpGet.port")).(string); digits.MatchString(port) {
+		n, _ := strconv.ParseFloat(port, 64)
+		const portKey = key + ".httpGet.port"
+		p.done(p.setPlain(split(portKey), port, n), portKey, "quotes removed: in quotes, it is a name", "remove the quotes")
+	}
 	if lookUp(p.vals, split(key+".reset")) != true {
 		return
 	}
-	const why = "it meant no probe at all, and Kubernetes' default timing would restart Triton after 30 s"
+	const why = "it meant no startup probe, and without one there is no liveness probe either"
 	const hour = "now failureThreshold: 360, an hour to load the models"
 	if has(p.vals, split(key+".failureThreshold")) {
 		p.take(key+".reset", why)
@@ -239,6 +254,6 @@ func metricType(r *run, p *part) {
 func external(_ *run, p *part) {
 	if reflect.DeepEqual(lookUp(p.vals, split("envoy.external_config.load_from_configmap")), true) {
 		p.changed("envoy.external_config",
-			"not changed; check the ConfigMap: $WORD is no longer replaced there, and admin.access_log_path must be access_log")
+			"not changed; check the ConfigMap: words that begin with $ are no longer replaced there")
 	}
 }

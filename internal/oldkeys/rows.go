@@ -102,9 +102,10 @@ var branches = slices.Concat(
 	renames(branch, "scaleFromZero.enabled", "envoy.hold.enabled", "keda.scaleFromZero.enabled", "envoy.hold.enabled"),
 	replaced(branch, "use keda.minReplicaCount: 0 for zero replicas, and envoy.hold.enabled to hold the first calls",
 		"scaleFromZero", "keda.scaleFromZero"),
-	replaced(branch, "use a custom configuration in envoy.external_config; the chart's does not route by model",
+	replaced(branch, "drop it if the release is of a tag, which ignored it; "+
+		"to route by a header, use a custom configuration in envoy.external_config",
 		"envoy.dynamic_routing", "envoy.lua_filter"),
-	replaced(branch, "use triton.readinessProbe.path for HTTP, or triton.readinessProbe.command",
+	replaced(branch, "use triton.readinessProbe.path for HTTP, or triton.readinessProbe.command; the tags ignored it",
 		"triton.readinessProbe.exec", "triton.readinessProbe.grpc", "triton.readinessProbe.httpGet"),
 	replaced(branch, "use triton.extraContainers for custom containers", "modelLoader", "model_loader"),
 	replaced("before 0.1", "install one release for each entry of servers, with its own values file", "servers", "common"),

@@ -38,13 +38,13 @@ func addChart(f *pflag.FlagSet, dir *string) {
 	f.StringVar(dir, "chart", "", "`FOLDER` of a chart to use instead of the embedded one")
 }
 
-// addNamespace adds --namespace, with a default for where Helm does not give one.
+// addNamespace adds --namespace. Its default applies outside the Helm plugin.
 func addNamespace(f *pflag.FlagSet, namespace *string, otherwise string) {
 	f.StringVarP(namespace, "namespace", "n", cmp.Or(helmNamespace(), otherwise), "namespace of the release")
 }
 
-// helmNamespace is the namespace that a user of the Helm plugin gave: Helm reads -n itself, and does not pass it on. It
-// does not tell its default from one that was given.
+// helmNamespace is the namespace that Helm sets for its plugins, since it consumes -n itself. It is set even if the user
+// gave none.
 func helmNamespace() string {
 	namespace := os.Getenv("HELM_NAMESPACE")
 	if os.Getenv("HELM_PLUGIN_NAME") == "" || namespace == defaultNamespace {
@@ -70,8 +70,7 @@ func loadChart(dir string) (*render.Loaded, error) {
 	return c, nil
 }
 
-// loadFor loads a chart and refuses options that it can't be rendered with, as
-// wrong usage.
+// loadFor loads a chart. Options that it can't be rendered with are wrong usage.
 func loadFor(dir string, o render.Options) (*render.Loaded, error) {
 	c, err := loadChart(dir)
 	if err != nil {
@@ -80,7 +79,7 @@ func loadFor(dir string, o render.Options) (*render.Loaded, error) {
 	return c, usage(o.Validate(c))
 }
 
-// located names the file or flag that each invalid value comes from.
+// located adds the file or flag that each invalid value comes from.
 func located(u render.User, err error) error {
 	var invalid promql.FieldErrors
 	if !errors.As(err, &invalid) {
@@ -106,7 +105,7 @@ func at(u render.User, e *promql.FieldError) error {
 
 var quotedFraction = regexp.MustCompile(`must be a number.*, got "[0-9]*\.[0-9]+"$`)
 
-// oneOf refuses a flag's value that is not in a closed set.
+// oneOf checks that a flag has one of the allowed values.
 func oneOf(flag, value string, allowed ...string) error {
 	for _, a := range allowed {
 		if value == a {
@@ -121,7 +120,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// complete lets a shell complete a flag from a closed set.
+// complete makes shells complete a flag with its allowed values.
 func complete(cmd *cobra.Command, flag string, words ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is not defined

@@ -111,7 +111,7 @@ func (l *lintFlags) run(files []string, stdin io.Reader, out io.Writer) error {
 	return nil
 }
 
-// check adds all that is to be said of one file with its layers.
+// check adds the errors and warnings of one file, merged over its layers.
 func (l *lintFlags) check(c *render.Loaded, in render.Inputs, file string, all *reports) error {
 	for _, name := range in.Files {
 		all.of(name)
@@ -145,9 +145,9 @@ func (l *lintFlags) check(c *render.Loaded, in render.Inputs, file string, all *
 	return nil
 }
 
-// names are the options to check with: those of the command line or, where it
-// leaves out a name, two with names that are made up. What is said of both alike
-// does not depend on the name.
+// names returns the options to check with. If the command line gives no release or
+// namespace, they are two sets with made-up names: only findings of both are
+// independent of the name.
 func (l *lintFlags) names() []render.Options {
 	one, other := l.options, l.options
 	if l.options.Release == "" {
@@ -191,7 +191,7 @@ func (l *lintFlags) findings(c *render.Loaded, user render.User) (errs, warnings
 	return errs, warnings, nil
 }
 
-// common are those of a that b has as well.
+// common returns the elements of a that are also in b.
 func common(a, b promql.FieldErrors) promql.FieldErrors {
 	var both promql.FieldErrors
 	for _, e := range a {
@@ -202,7 +202,7 @@ func common(a, b promql.FieldErrors) promql.FieldErrors {
 	return both
 }
 
-// with adds e to es, unless it is there.
+// with appends e to es, unless es has it.
 func with(es promql.FieldErrors, e *promql.FieldError) promql.FieldErrors {
 	if contains(es, e) {
 		return es

@@ -105,7 +105,7 @@ func (m *migrateFlags) read(name string, stdin io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// check gives what keeps the migrated values from being used.
+// check returns the errors of the migrated values.
 func (m *migrateFlags) check(results []migrate.Result) (promql.FieldErrors, error) {
 	l := lintFlags{options: render.Options{Release: m.options.Release}}
 	c, err := loadFor("", l.names()[0])
@@ -145,7 +145,7 @@ func variableAt(vals map[string]any, path []string) string {
 	return variable.FindString(text)
 }
 
-// put writes a result where it was asked for.
+// put writes a result to its file or to out.
 func (m *migrateFlags) put(out io.Writer, l migrate.Layer, r migrate.Result) error {
 	if !m.write {
 		_, err := out.Write(r.Text)
@@ -157,7 +157,7 @@ func (m *migrateFlags) put(out io.Writer, l migrate.Layer, r migrate.Result) err
 	return replaceFile(r.Name, r.Text)
 }
 
-// replaceFile writes a file as a whole or not at all. A link stays one.
+// replaceFile replaces a file atomically. A symbolic link is kept.
 func replaceFile(name string, text []byte) (err error) {
 	if name, err = filepath.EvalSymlinks(name); err != nil {
 		return err
@@ -183,7 +183,7 @@ func replaceFile(name string, text []byte) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
-// tell says what was done and what is left to do, and counts the latter.
+// tell prints the changes and what is left to do, and returns the number of the latter.
 func tell(out io.Writer, results []migrate.Result, invalid promql.FieldErrors) int {
 	left := 0
 	for _, r := range results {

@@ -104,7 +104,7 @@ func (q *queryFlags) add(f *pflag.FlagSet) {
 	f.StringVarP(&q.output, "output", "o", "text", "`FORMAT`: text or json")
 }
 
-// flagKeys are the flags that stand for a value, and its key.
+// flagKeys maps flags to the values that they stand for.
 var flagKeys = [][2]string{
 	{"rate-interval", "serverLoadRateInterval"},
 	{"replicas", "serverLoadReplicas"},
@@ -148,7 +148,7 @@ func (q *queryFlags) scaling(set *pflag.FlagSet) (values.Scaling, error) {
 	return q.fromValues()
 }
 
-// fieldFlags are the flags that set a field of promql.Params.
+// fieldFlags maps fields of promql.Params to the flags that set them.
 var fieldFlags = map[string]string{
 	"rateInterval":  "--rate-interval",
 	"replicas":      "--replicas",
@@ -207,8 +207,8 @@ func (q *queryFlags) fromValues() (values.Scaling, error) {
 	return scaling, located(user, err)
 }
 
-// readScaling reads what values say about the queries. Its error is that of a
-// check or a render of them and, if values are invalid, all that are.
+// readScaling reads the queries' parameters from the values. If values are invalid,
+// its error lists all of them.
 func readScaling(c *render.Loaded, user render.User, o render.Options, checked error) (values.Scaling, error) {
 	var errs promql.FieldErrors
 	if checked != nil && !errors.As(checked, &errs) {

@@ -9,9 +9,9 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// A report is all that lint has to say of one file, or of one flag with values.
+// A report holds the findings of lint about one file or flag.
 type report struct {
-	file     string // empty for what several files say together
+	file     string // empty for findings about several files together
 	errors   promql.FieldErrors
 	warnings promql.FieldErrors
 }
@@ -19,7 +19,7 @@ type report struct {
 // reports are in the order of the command line.
 type reports []*report
 
-// of is the report of a file, made when first asked for.
+// of returns the report of a file, and creates it if needed.
 func (rs *reports) of(file string) *report {
 	if file == "standard input" {
 		file = "-"
@@ -68,7 +68,7 @@ func (rs reports) print(output string, out io.Writer) error {
 	return err
 }
 
-// A finding and a file have the names that programs read.
+// A finding and a file define the JSON output.
 type (
 	finding struct {
 		Key  string `json:"key,omitempty"`
@@ -96,7 +96,7 @@ func (rs reports) files() []file {
 	return files
 }
 
-// printJSON prints for programs, with < and > as they are in queries.
+// printJSON prints v as JSON without escaping < and >, which queries contain.
 func printJSON(v any, out io.Writer) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

@@ -1,4 +1,4 @@
-// Package cli is the command supersonic: one constructor for each subcommand.
+// Package cli is the command supersonic, with a constructor for each subcommand.
 package cli
 
 import (
@@ -15,14 +15,14 @@ import (
 // Exit codes of the command.
 const (
 	exitOK    = 0
-	exitError = 1 // what was asked can't be done, or what was checked is invalid
-	exitUsage = 2 // the command line itself is wrong
+	exitError = 1 // the command failed, or what it checked is invalid
+	exitUsage = 2 // wrong usage of the command line
 )
 
 // Run runs the command with the arguments after its name, and returns its exit
 // code. Results go to stdout, errors to stderr.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// Helm's packages log what they tolerate; the schema rejects what matters, with a better message.
+	// Helm's packages log values that they tolerate. The schema rejects those that matter, with a better message.
 	log.SetOutput(io.Discard)
 	root := newRootCmd()
 	root.SetArgs(args)
@@ -49,7 +49,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// usage makes err, unless it is nil, a usageError.
+// usage turns err, unless it is nil, into a usageError.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -84,7 +84,7 @@ a cluster, and checks values files.`,
 	return cmd
 }
 
-// unknown says that a word names no subcommand, and which one was probably meant.
+// unknown is the error for an unknown subcommand, with the most similar known one.
 func unknown(what, word string, parent *cobra.Command) error {
 	parent.SuggestionsMinimumDistance = 3
 	if near := parent.SuggestionsFor(word); len(near) > 0 {

@@ -101,7 +101,7 @@ func (flags *simulateFlags) add(cmd *cobra.Command) {
 	complete(cmd, "policy", names...)
 }
 
-// knownPolicies is a line for each policy that has a name of its own.
+// knownPolicies lists the built-in policies, one a line.
 func knownPolicies() string {
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

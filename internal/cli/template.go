@@ -15,7 +15,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
 
-// gcPercent is the growth of the heap that calls for a collection while the chart renders.
+// gcPercent is GOGC while the chart renders.
 const gcPercent = 800
 
 type templateFlags struct {
@@ -118,7 +118,7 @@ func (f *templateFlags) print(docs []render.Document, out io.Writer) error {
 	return err
 }
 
-// stream is the text of all documents, as Helm ends it.
+// stream returns the text of all documents, which ends as Helm's does.
 func stream(docs []render.Document) string {
 	var b strings.Builder
 	for _, d := range docs {
@@ -127,7 +127,7 @@ func stream(docs []render.Document) string {
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-// only keeps the documents of the templates asked for, in the order asked for.
+// only returns the documents of the given templates, in their order on the command line.
 func only(docs []render.Document, patterns []string) ([]render.Document, error) {
 	var kept []render.Document
 	for _, pattern := range patterns {
@@ -145,7 +145,7 @@ func only(docs []render.Document, patterns []string) ([]render.Document, error) 
 	return kept, nil
 }
 
-// writeFiles writes the documents of each template to a file of its path.
+// writeFiles writes the documents of each template to a file with the template's path.
 func writeFiles(dir string, docs []render.Document, out io.Writer) error {
 	texts := map[string]string{}
 	var order []string

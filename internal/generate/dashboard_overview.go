@@ -8,10 +8,10 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// of are the label matchers of the selected release.
+// of holds the label matchers of the selected release.
 const of = `namespace="$namespace",release="$release"`
 
-// Numbers in the shipped files, which the chart replaces with those of its values.
+// Numbers in the generated files, which the chart replaces with those of the values.
 const (
 	shippedMin = 1
 	shippedMax = 2
@@ -27,7 +27,7 @@ func overview(formula map[string]string) *board {
 	return b
 }
 
-// sizing are the queries that more than one panel shows.
+// sizing holds the queries that more than one panel shows.
 type sizing struct {
 	formula                                              map[string]string
 	scaling, admission, wanted, inFlight, healthy, ratio target
@@ -47,7 +47,7 @@ func newSizing(formula map[string]string) sizing {
 	}
 }
 
-// overviewNow shows numbers of this moment.
+// overviewNow shows current numbers.
 func overviewNow(b *board, t sizing) {
 	b.WithRow(row("Now")).
 		WithPanel(value("Replicas", units.Short,

@@ -16,12 +16,12 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// DashboardDir is where the chart keeps its dashboards, from the chart's folder.
+// DashboardDir is the folder of the dashboards, relative to the chart's folder.
 const DashboardDir = "files/dashboards"
 
 // A board builds a dashboard in the model that Grafana reads from files.
 //
-//lint:ignore SA1019 the model after it is for the API of newer Grafanas; no file of Grafana 12 may hold it
+//lint:ignore SA1019 its successor is for the API of newer Grafanas; Grafana 12 can't provision it from files
 type board = dashboard.DashboardBuilder
 
 // Dashboards returns the content of each dashboard by its path in the chart.
@@ -50,7 +50,7 @@ func Dashboards() (map[string][]byte, error) {
 	return files, nil
 }
 
-// number gives the rows and panels of a dashboard their ids, in order.
+// number assigns ids to the rows and panels of a dashboard, in order.
 func number(all []dashboard.PanelOrRowPanel) {
 	for i, p := range all {
 		id := uint32(i + 1)
@@ -78,11 +78,11 @@ func formulaExprs() (map[string]string, error) {
 
 const (
 	tag           = "supersonic"
-	schemaVersion = 41 // of the Grafana in values.yaml; newer ones read it too
+	schemaVersion = 41 // of the Grafana in values.yaml; newer versions read it too
 )
 
-// newDashboard has what all dashboards share: links to each other, and variables that
-// select one release in one namespace, since the queries are those of one fleet.
+// newDashboard creates what all dashboards share: links to each other, and variables
+// that select one release in one namespace, because the queries are about one fleet.
 func newDashboard(uid, title string) *board {
 	links := dashboard.NewDashboardLinkBuilder("SuperSONIC").
 		Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).IncludeVars(true).KeepTime(true)
@@ -90,7 +90,7 @@ func newDashboard(uid, title string) *board {
 	//lint:ignore SA1019 see board
 	return dashboard.NewDashboardBuilder(title).Uid(uid).Tags([]string{tag}).Version(1).
 		Editable().Tooltip(dashboard.DashboardCursorSyncCrosshair).Refresh("10s").Time("now-3h", "now").
-		Timezone(""). // the viewer's
+		Timezone(""). // the viewer's timezone
 		Link(links).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("data source").Type("prometheus").
 			Current(dashboard.VariableOption{Text: *prometheusName, Value: *prometheusName})).
@@ -112,7 +112,7 @@ func source() common.DataSourceRef {
 
 func row(title string) *dashboard.RowBuilder { return dashboard.NewRowBuilder(title) }
 
-// Widths and heights of panels on a grid that is 24 wide.
+// Widths and heights of panels, on a grid that is 24 wide.
 const (
 	sixth     = 4
 	third     = 8
@@ -123,8 +123,8 @@ const (
 	graphHeight  = 8
 )
 
-// A target is one expression of a panel. If its name is that of a query or of a
-// number of the values, the chart replaces it with the expression of its values.
+// A target is one expression of a panel. If its name is that of a query, or of a
+// number in the values, the chart replaces the expression by that of the values.
 type target struct {
 	name   string // the refId
 	expr   string

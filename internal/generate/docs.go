@@ -8,13 +8,13 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// Docs are the pages that hold a table of the queries or of the keys of older charts,
-// from the repository's folder, and what the table shows.
+// Docs maps the pages that contain a generated table, by path in the repository, to
+// the table.
 func Docs() map[string]func() string {
 	return map[string]func() string{"docs/command.md": commandTable, "docs/observing.md": recordTable, "docs/migrating.md": oldKeysTable}
 }
 
-// Marks enclose the table in a page.
+// The markers around the table in a page.
 const (
 	beginMark = "<!-- Written by scripts/genchart. -->\n"
 	endMark   = "<!-- End of the table. -->\n"
@@ -72,7 +72,7 @@ func becameOf(r oldkeys.Row) string {
 	return strings.Join(words, ": ")
 }
 
-// A table holds cells, three in a row.
+// A table holds the cells, three per row.
 type table []string
 
 func (t *table) row(cells ...string) { *t = append(*t, cells...) }

@@ -10,22 +10,22 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// A whole is an expression that has a define of its own.
+// A whole is an expression with a define of its own.
 type whole struct {
 	define string
 	query  promql.Query
 }
 
-// longName makes the formatter break the lines around a hole: it is longer than
-// a line.
+// longName is longer than a line, so that the formatter breaks the lines around a
+// hole.
 var longName = "zz_" + strings.Repeat("_", 110)
 
-// cutOut puts a hole in the place of each part of a query that has a define, from
-// the outside in.
+// cutOut replaces each part of a query that has a define by a hole, from the outside
+// in.
 func cutOut(q promql.Query, parts []whole) parser.Expr {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(q.String())
 	if err != nil {
-		panic(err) // a query has been parsed
+		panic(err) // a query has been parsed before
 	}
 	return cut(expr, parts)
 }
@@ -53,7 +53,7 @@ func cut(e parser.Expr, parts []whole) parser.Expr {
 
 func (w whole) hole() string { return longName + strings.ReplaceAll(w.define, ".", ":") + ":" }
 
-// filled is the text of an expression with parts in the places of their holes.
+// filled returns the text of an expression with its holes replaced by their parts.
 func filled(e parser.Expr, parts []whole) string {
 	text := e.String()
 	for _, part := range parts {
@@ -62,12 +62,12 @@ func filled(e parser.Expr, parts []whole) string {
 	return text
 }
 
-// written is the expression with an action in the place of each stand-in and hole: a
-// term stays on one line, and what is composed of terms breaks at them.
+// written returns the text of the expression with a template action for each stand-in
+// and hole. A term is on one line, and a composed query breaks at its terms.
 func written(e parser.Expr) (string, error) {
 	text := e.String()
 	if strings.Contains(text, longName) {
-		// The first line may be indented deeper than the rest, which a YAML block
+		// The first line may be indented more than the rest, which a YAML block
 		// would take for the block's own indentation.
 		text = strings.TrimSpace(parser.Prettify(e))
 	}
@@ -76,8 +76,8 @@ func written(e parser.Expr) (string, error) {
 
 var cutPart = regexp.MustCompile(longName + `([A-Za-z:]+):`)
 
-// holes are stand-ins that no text of a query holds by chance, and the template
-// action that takes the place of each.
+// holes maps stand-ins, which no query contains by chance, to the template actions
+// that replace them.
 var holes = []struct{ standIn, action string }{
 	{`{` + hole + `="triton"}`, `{ {{- template "supersonic.promql.tritonMatchers" . -}} }`},
 	{`,` + hole + `="envoy"}`, `, {{- .envoySelector -}} }`},

@@ -17,22 +17,22 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// TemplatesFile is where the chart keeps the generated templates, from the
-// chart's folder.
+// TemplatesFile is the path of the generated templates, relative to the chart's
+// folder.
 const TemplatesFile = "templates/_promql.tpl"
 
-// A define is a Helm define of one term or query. Its text depends on one mode
-// at most: what depends on more is composed of defines that each depend on one.
+// A define is a Helm define of one term or query. Its text depends on at most one
+// mode: a query that depends on several is composed of defines that depend on one.
 type define struct {
-	Name     string // last words of the define's name: "term.inFlight"
-	Mode     string // field of the dict: "replicas"; empty where there is one variant
+	Name     string // end of the define's name: "term.inFlight"
+	Mode     string // field of the dict: "replicas"; empty if there is one variant
 	Variants []variant
 }
 
 type variant struct{ Value, Text string }
 
-// A mode is a parameter whose value changes the shape of a query. Its first value is
-// one in which no term is the same as another.
+// A mode is a parameter whose value changes the structure of a query. With its first
+// value, no two terms are the same.
 type mode struct {
 	name   string // field of the dict
 	values []string
@@ -98,7 +98,7 @@ threshold, and the modes
 {{- end -}}
 `))
 
-// Templates gives the text of [TemplatesFile].
+// Templates returns the text of [TemplatesFile].
 func Templates() ([]byte, error) {
 	var defines []define
 	var records [][2]string
@@ -131,7 +131,7 @@ func Templates() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// fileModes are the modes as the head of the file lists them.
+// fileModes is the list of modes at the top of the file.
 func fileModes() []map[string]any {
 	var list []map[string]any
 	for _, m := range modes() {
@@ -140,7 +140,7 @@ func fileModes() []map[string]any {
 	return list
 }
 
-// recorded are the queries that the chart carries.
+// recorded returns the queries that the chart contains.
 func recorded() []promql.Named {
 	var found []promql.Named
 	for _, q := range promql.Queries() {
@@ -151,7 +151,7 @@ func recorded() []promql.Named {
 	return found
 }
 
-// camel is a name as the chart's templates write it: neededReplicas.
+// camel converts a name to the style of the chart's templates: neededReplicas.
 func camel(name string) string {
 	words := strings.Split(name, "-")
 	for i, word := range words[1:] {
@@ -160,8 +160,8 @@ func camel(name string) string {
 	return strings.Join(words, "")
 }
 
-// newDefine builds a query in every combination of modes, and adds it to what
-// those after it are composed of.
+// newDefine builds a query for every combination of modes, and adds it to the parts
+// that later queries can be composed of.
 func newDefine(name string, n promql.Named, known map[string][]whole) (define, error) {
 	all := valid(combinations(modes()))
 	queries := map[string]promql.Query{}
@@ -179,8 +179,8 @@ func newDefine(name string, n promql.Named, known map[string][]whole) (define, e
 	return d, err
 }
 
-// variants finds the mode that the query depends on, and writes a text for each of
-// its values, which stands for the query in all combinations with that value.
+// variants finds the mode that the query depends on, and the text for each of its
+// values, which is the same for all combinations with that value.
 func (d define) variants(all []combination, queries map[string]promql.Query, known map[string][]whole) (define, error) {
 	for _, m := range append([]mode{{values: []string{""}}}, modes()...) {
 		variants, err := m.variants(all, queries, known)
@@ -195,7 +195,7 @@ func (d define) variants(all []combination, queries map[string]promql.Query, kno
 	return define{}, errors.New("depends on several modes, want a term for each")
 }
 
-// variants are none where the query depends on another mode too.
+// variants returns nil if the query depends on another mode too.
 func (m mode) variants(all []combination, queries map[string]promql.Query, known map[string][]whole) ([]variant, error) {
 	var found []variant
 	for _, value := range m.values {
@@ -225,12 +225,12 @@ func (m mode) variants(all []combination, queries map[string]promql.Query, known
 	return found, nil
 }
 
-// valid leaves out the combinations that the library refuses.
+// valid leaves out combinations that the library rejects.
 func valid(all []combination) []combination {
 	return slices.DeleteFunc(all, func(c combination) bool { return c.params().Validate() != nil })
 }
 
-// A combination is a value for each mode.
+// A combination has a value for each mode.
 type combination map[string]string
 
 func combinations(of []mode) []combination {
@@ -249,7 +249,7 @@ func combinations(of []mode) []combination {
 
 func (c combination) key() string { return fmt.Sprint(map[string]string(c)) }
 
-// params are those of the combination, with stand-ins for all that is no mode.
+// params returns the combination's parameters, with stand-ins for all others.
 func (c combination) params() promql.Params {
 	p := promql.Params{
 		Envoy:        promql.Selector{}.With(hole, "envoy"),
@@ -265,7 +265,7 @@ func (c combination) params() promql.Params {
 }
 
 const (
-	hole      = "zz_hole" // sorts behind every label that the queries set
+	hole      = "zz_hole" // sorts after every label in the queries
 	holeRange = time.Hour + 57*time.Minute
 
 	holeThinkTime   = 15661 * time.Second

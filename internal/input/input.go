@@ -1,4 +1,4 @@
-// Package input reads the YAML files that a user names on the command line, as far as a values file can be long.
+// Package input reads the YAML files named on the command line, up to the maximum size of a values file.
 package input
 
 import (
@@ -36,7 +36,7 @@ func Read(name string, stdin io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// All reads to the end, or to the point from which on there is too much.
+// All reads everything, or fails as soon as it is more than MaxBytes.
 func All(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -51,11 +51,11 @@ func All(r io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// checkAliases refuses a text that is too long once each alias is replaced by what it stands for.
+// checkAliases rejects a text that is too long once its aliases are expanded.
 func checkAliases(text []byte) error {
 	var doc yaml.Node
 	if yaml.Unmarshal(text, &doc) != nil {
-		return nil // whoever reads the text says why it is no YAML
+		return nil // the caller's parser reports why it is not YAML
 	}
 	w := written{}
 	if w.size(&doc) > MaxBytes {
@@ -64,7 +64,7 @@ func checkAliases(text []byte) error {
 	return nil
 }
 
-// written are the sizes of anchored nodes, so that each is measured once.
+// written caches the sizes of anchored nodes, so that each is measured once.
 type written map[*yaml.Node]int
 
 func (w written) size(n *yaml.Node) int {
@@ -74,7 +74,7 @@ func (w written) size(n *yaml.Node) int {
 	if size, known := w[n]; known {
 		return size
 	}
-	w[n] = MaxBytes + 1 // of a node inside itself
+	w[n] = MaxBytes + 1 // for a node that contains itself
 	size := len(n.Value) + 1
 	for _, child := range n.Content {
 		size = min(size+w.size(child), MaxBytes+1)

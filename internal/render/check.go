@@ -21,15 +21,16 @@ func Check(c *Loaded, vals map[string]any, o Options) error {
 }
 
 // Warnings returns the chart's warnings: values that render but may not be what the
-// user meant. They have the form of errors. Values that the schema rejects get none.
+// user meant. They have the type of errors. There are none for values that the schema
+// rejects.
 func Warnings(c *Loaded, vals map[string]any, o Options) (promql.FieldErrors, error) {
 	found, _, err := checks(c, vals, o, warningsName)
 	return found, err
 }
 
-// checks gives what one of the chart's lists of checks finds, and what the schema
-// refuses. If that is anything, the chart checks the other values, as far as they
-// can be told apart from the refused ones.
+// checks runs the chart's checks for errors or warnings, and returns what they find
+// and what the schema rejects. The chart's checks then see its default in place of
+// each rejected value.
 func checks(c *Loaded, vals map[string]any, o Options, list string) (found, invalid promql.FieldErrors, err error) {
 	text, err := Define(c, vals, o, list)
 	if !errors.As(err, &invalid) {
@@ -50,8 +51,8 @@ func checks(c *Loaded, vals map[string]any, o Options, list string) (found, inva
 	return found, invalid, nil
 }
 
-// fieldErrors reads what the chart itself finds: one error a line, a key before
-// the first colon.
+// fieldErrors parses the findings of the chart's own checks: one a line, with the key
+// before the first colon.
 func fieldErrors(text string) promql.FieldErrors {
 	var errs promql.FieldErrors
 	for line := range strings.Lines(text) {
@@ -68,8 +69,8 @@ func fieldErrors(text string) promql.FieldErrors {
 	return errs
 }
 
-// without is vals apart from the invalid ones, which leaves the chart's own in
-// their place. A list goes as a whole.
+// without returns vals without the invalid ones, so that the chart's defaults take
+// their place. A list with an invalid item is removed as a whole.
 func without(vals map[string]any, invalid promql.FieldErrors) map[string]any {
 	rest := clone(vals).(map[string]any)
 	for _, e := range invalid {
@@ -86,8 +87,8 @@ func without(vals map[string]any, invalid promql.FieldErrors) map[string]any {
 	return rest
 }
 
-// about says whether an error names an invalid key, which the chart saw with its
-// own value instead of the user's.
+// about reports whether an error is about an invalid key, for which the chart's check
+// saw the default instead of the user's value.
 func about(e *promql.FieldError, invalid promql.FieldErrors) bool {
 	for _, i := range invalid {
 		key, _, _ := strings.Cut(i.Field, "[")

@@ -16,29 +16,29 @@ import (
 
 // A Document is one rendered object, as Helm would send it to a cluster.
 type Document struct {
-	Source string // path of its template, from the chart's name: supersonic/templates/…
+	Source string // path of its template, which begins with the chart's name: supersonic/templates/…
 	Text   string // YAML
-	Hook   bool   // run at an event of the release, not installed with it
+	Hook   bool   // runs at an event of the release, and is not part of it
 	Test   bool   // a hook that `helm test` runs
 }
 
 // String is the document as `helm template` prints it.
 func (d Document) String() string { return "---\n# Source: " + d.Source + "\n" + d.Text + "\n" }
 
-// A Rendered chart is all that one render gives.
+// Rendered is the result of rendering a chart.
 type Rendered struct {
 	Documents []Document // in the order in which Helm installs them; hooks come last
 	Notes     string     // what Helm prints after an installation
 	Warnings  promql.FieldErrors
 }
 
-// Documents renders as [Chart] does, and gives the objects.
+// Documents renders as [Chart] does, and returns the objects.
 func Documents(c *Loaded, vals map[string]any, o Options) ([]Document, error) {
 	r, err := All(c, vals, o)
 	return r.Documents, err
 }
 
-// All renders as [Chart] does. A chart that is not ours has no warnings.
+// All renders as [Chart] does, and returns warnings if it is this project's chart.
 func All(c *Loaded, vals map[string]any, o Options) (Rendered, error) {
 	whole := *c.Chart
 	if defines(c, warningsName) {

@@ -15,12 +15,12 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// Inputs are a user's values in the forms that Helm takes, each in the order of
+// Inputs holds a user's values in the forms that Helm accepts, each in the order of
 // the command line.
 type Inputs struct {
 	Files      []string  // -f: paths; - is Stdin
 	Stdin      io.Reader // read at most once
-	Unique     bool      // refuse a file that sets a key twice; Helm takes the last
+	Unique     bool      // reject a file that sets a key twice; Helm uses the last one
 	SetJSON    []string  // --set-json
 	Set        []string  // --set
 	SetString  []string  // --set-string
@@ -28,7 +28,7 @@ type Inputs struct {
 	SetLiteral []string  // --set-literal
 }
 
-// User is what a user sets, merged, and where each key comes from.
+// User holds a user's merged values, and where each key comes from.
 type User struct {
 	Values map[string]any
 	layers []layer
@@ -39,8 +39,8 @@ type layer struct {
 	values map[string]any
 }
 
-// Merge reads and merges all, as Helm does: a later file wins over an earlier
-// one, and flags win over files. The error is [promql.FieldErrors], by file and flag.
+// Merge reads and merges all inputs, as Helm does: later files override earlier
+// ones, and flags override files. The error is [promql.FieldErrors], by file and flag.
 func (in Inputs) Merge() (User, error) {
 	u := User{Values: map[string]any{}}
 	var errs promql.FieldErrors
@@ -53,7 +53,7 @@ func (in Inputs) Merge() (User, error) {
 	for _, f := range in.flags() {
 		l := layer{f.name, map[string]any{}}
 		for _, text := range f.texts {
-			// Into both: the layer alone would not say what a list held before.
+			// Parsed into both, because the layer alone lacks the items that a list had before.
 			if err := errors.Join(f.parse(text, u.Values), f.parse(text, l.values)); err != nil {
 				errs.Add(f.name+" "+text, firstLine(err))
 			}
@@ -69,7 +69,7 @@ type flag struct {
 	parse func(text string, into map[string]any) error
 }
 
-// flags are in the order in which Helm applies them.
+// flags returns the flags in the order in which Helm applies them.
 func (in Inputs) flags() []flag {
 	fromFile := func(name []rune) (any, error) {
 		text, err := input.Read(string(name), in.Stdin)
@@ -114,7 +114,7 @@ var valuesTitle = regexp.MustCompile(`\A(USER-SUPPLIED|COMPUTED) VALUES:`)
 
 var documentStart = regexp.MustCompile(`(?m)^---(\s|$)`)
 
-// documentCount counts the YAML documents that hold anything.
+// documentCount counts the YAML documents that are not empty.
 func documentCount(text []byte) int {
 	n := 0
 	for _, part := range documentStart.Split(string(text), -1) {
@@ -135,7 +135,7 @@ func shownName(name string) string {
 
 var notAMap = regexp.MustCompile(`cannot unmarshal (\w+) into Go value of type map`)
 
-// yamlError takes the layers' own words off a parser's error: "line 3: …".
+// yamlError shortens a parser's error to "line 3: …".
 func yamlError(err error) error {
 	text := err.Error()
 	if m := notAMap.FindStringSubmatch(text); m != nil {
@@ -156,7 +156,7 @@ func firstLine(err error) error {
 	return errors.New(first)
 }
 
-// merged lays b over a, maps key by key, and changes neither.
+// merged returns a overridden by b, where maps are merged. It changes neither.
 func merged(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	for k, v := range b {
@@ -171,11 +171,11 @@ func merged(a, b map[string]any) map[string]any {
 	return out
 }
 
-// Origin is the file or flag that sets a key last, or, where none sets it, the
-// one that sets most of the keys around it; empty where none does or several do.
+// Origin returns the last file or flag that sets a key or, if none does, its closest
+// parent. Otherwise it returns the file, if there is exactly one.
 func (u User) Origin(key string) string {
 	if strings.Contains(key, " ") {
-		return "" // no key, but something beside the values: the release's name
+		return "" // not a key, but the release's name, for example
 	}
 	path := splitKey(key)
 	for len(path) > 0 {
@@ -189,7 +189,7 @@ func (u User) Origin(key string) string {
 	return u.only()
 }
 
-// only is the one file there is, if there is one.
+// only returns the file, if there is exactly one.
 func (u User) only() string {
 	var names []string
 	for _, l := range u.layers {

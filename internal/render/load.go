@@ -18,7 +18,7 @@ type Loaded struct {
 	schema func() (*schema, error) // compiled once, when first asked for
 }
 
-// Load reads a chart's folder, as Helm does: without what .helmignore names.
+// Load reads a chart's folder as Helm does, without the files in .helmignore.
 func Load(fsys fs.FS) (*Loaded, error) {
 	files, err := read(fsys)
 	if err != nil {

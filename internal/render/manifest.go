@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ScaledObject is the part of KEDA's ScaledObject that holds the queries.
+// ScaledObject is the part of KEDA's ScaledObject with the queries.
 type ScaledObject struct {
 	Spec struct {
 		Triggers []Trigger `json:"triggers"`
@@ -25,7 +25,7 @@ type Trigger struct {
 
 const scaledObjectFile = "keda/scaledobject.yaml"
 
-// ScaledObject reads the rendered ScaledObject. There is none unless KEDA is on.
+// ScaledObject parses the rendered ScaledObject. It exists only if KEDA is enabled.
 func (m Manifests) ScaledObject() (ScaledObject, error) {
 	var s ScaledObject
 	text, ok := m[scaledObjectFile]
@@ -38,7 +38,7 @@ func (m Manifests) ScaledObject() (ScaledObject, error) {
 	return s, nil
 }
 
-// ScaledObjectQuery is the query that sizes the fleet: that of the first trigger.
+// ScaledObjectQuery returns the query that sizes the fleet, from the first trigger.
 func (m Manifests) ScaledObjectQuery() (string, error) {
 	s, err := m.ScaledObject()
 	if err != nil {
@@ -53,7 +53,7 @@ func (m Manifests) ScaledObjectQuery() (string, error) {
 // query = [==[…]==] of the gate's configuration; Lua drops a first newline.
 var gateQuery = regexp.MustCompile(`(?s)\bquery = \[(=*)\[\n?(.*?)\](=*)\]`)
 
-// GateQuery is the query that Envoy's gate asks, as its configuration holds it.
+// GateQuery returns the query in the configuration of Envoy's gate.
 func (m Manifests) GateQuery() (string, error) {
 	for name, text := range m {
 		if !strings.HasPrefix(name, "envoy/") || !strings.Contains(text, "query = [") {
@@ -74,5 +74,5 @@ func (m Manifests) GateQuery() (string, error) {
 	return "", fmt.Errorf("envoy: no gate with a query is rendered")
 }
 
-// Notes are what Helm prints after an installation.
+// Notes returns what Helm prints after an installation.
 func (m Manifests) Notes() string { return m["NOTES.txt"] }

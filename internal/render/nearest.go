@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nearest is the known key that differs least from key, empty if all differ much
-// and none begins alike.
+// nearest returns the known key that is most similar to key. It is empty if none is
+// similar or begins with it.
 func nearest(key string, known map[string]any) string {
 	best, least := "", len(key)+1
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -28,7 +28,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// distance is Levenshtein's: the fewest letters put in, taken out or changed.
+// distance is the Levenshtein distance: the number of insertions, deletions and
+// substitutions.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

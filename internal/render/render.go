@@ -15,26 +15,26 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// DefaultKubeVersion is the Kubernetes version that templates see unless told.
-// Helm as a library would say 1.20.
+// DefaultKubeVersion is the Kubernetes version that templates see by default. As a
+// library, Helm would use 1.20.
 const DefaultKubeVersion = "1.34"
 
-// Options are what a render depends on, besides chart and values.
+// Options are the inputs of a render besides the chart and the values.
 type Options struct {
 	Release     string   // name of the release; at most 53 characters, as Helm accepts it
 	Namespace   string   // namespace of the release
 	KubeVersion string   // "1.34"; empty means DefaultKubeVersion
-	APIVersions []string // API versions of the cluster, beside Kubernetes' own
+	APIVersions []string // API versions of the cluster, besides Kubernetes' own
 	IsUpgrade   bool     // an upgrade, not an installation
-	Strict      bool     // refuse a template that reads a value which values.yaml does not name
+	Strict      bool     // fail if a template reads a value that is not in values.yaml
 }
 
-// Manifests are the rendered templates by path in the chart's templates folder,
-// such as keda/scaledobject.yaml and NOTES.txt, without those that are empty.
+// Manifests holds the rendered templates, except empty ones, by path in the chart's
+// templates folder, such as keda/scaledobject.yaml and NOTES.txt.
 type Manifests map[string]string
 
-// Chart renders vals, as they come from a user, over the chart's own. Values that
-// the chart's schema or its own checks refuse give [promql.FieldErrors].
+// Chart renders the values of a user, merged over the chart's. The error is
+// [promql.FieldErrors] if the chart's schema or checks reject values.
 func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
 	files, err := files(c, vals, o)
 	if err != nil {
@@ -47,8 +47,8 @@ func Chart(c *Loaded, vals map[string]any, o Options) (Manifests, error) {
 	return m, nil
 }
 
-// files renders all, and where that fails gives all that is invalid, which says
-// it in a user's words.
+// files renders all templates. If that fails because of invalid values, it returns
+// their errors, which are in a user's terms.
 func files(c *Loaded, vals map[string]any, o Options) (map[string]string, error) {
 	files, err := renderAll(c, vals, o)
 	if err == nil {
@@ -61,7 +61,7 @@ func files(c *Loaded, vals map[string]any, o Options) (map[string]string, error)
 	return nil, err
 }
 
-// Values merges vals over the chart's own values. A null removes a key.
+// Values merges vals over the chart's values. A null removes a key.
 func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
 	if err := checkDepth(vals); err != nil {
 		return nil, err
@@ -69,9 +69,8 @@ func Values(c *Loaded, vals map[string]any) (map[string]any, error) {
 	return chartutil.CoalesceValues(c.Chart, vals)
 }
 
-// Define returns the output of one named define of the chart, such as
-// supersonic.warnings. Nothing else is rendered, and contradictory values do not
-// stop it.
+// Define returns the output of a define of the chart, such as supersonic.warnings.
+// Nothing else is rendered, so invalid values do not stop it.
 func Define(c *Loaded, vals map[string]any, o Options, name string) (string, error) {
 	partials := *c.Chart
 	partials.Templates = []*helmchart.File{asking(name)}
@@ -89,7 +88,7 @@ func Define(c *Loaded, vals map[string]any, o Options, name string) (string, err
 
 const askedFile = "templates/define"
 
-// asking is a template whose text is that of one define.
+// asking returns a template that includes only a define.
 func asking(name string) *helmchart.File {
 	return &helmchart.File{Name: askedFile, Data: fmt.Appendf(nil, "{{ include %q . }}", name)}
 }
@@ -100,7 +99,7 @@ func renderAll(c *Loaded, vals map[string]any, o Options) (map[string]string, er
 	if err != nil {
 		return nil, err
 	}
-	own := clone(top["Values"].(chartutil.Values).AsMap()).(map[string]any) // templates may modify theirs
+	own := clone(top["Values"].(chartutil.Values).AsMap()).(map[string]any) // templates may modify their copy
 	render := func() (map[string]string, error) { return engine.Engine{Strict: o.Strict}.Render(c.Chart, top) }
 	if count(own) > manyValues {
 		if err := c.check(own); err != nil {
@@ -117,11 +116,11 @@ func renderAll(c *Loaded, vals map[string]any, o Options) (map[string]string, er
 	return filled(files, err)
 }
 
-// manyValues is the number from which on the schema is checked before the render, which
-// takes seconds. With fewer values one takes about as long as the other, and both run at once.
+// manyValues is the number of values from which on the schema is checked before rendering, which
+// then takes seconds. With fewer values, both take about as long and run at the same time.
 const manyValues = 5000
 
-// count is the number of values in a tree, itself included.
+// count returns the number of values in a tree, including itself.
 func count(v any) int {
 	n := 1
 	switch node := v.(type) {
@@ -137,7 +136,7 @@ func count(v any) int {
 	return n
 }
 
-// filled leaves out the templates that render nothing.
+// filled leaves out templates whose output is empty.
 func filled(files map[string]string, err error) (map[string]string, error) {
 	if err != nil {
 		return nil, err
@@ -165,8 +164,8 @@ func clone(v any) any {
 	return v
 }
 
-// maxDepth is more than the schema allows anywhere. Helm's copy of the values takes
-// long if they are thousands of levels deep.
+// maxDepth is more than the schema allows. Helm takes long to copy values that are
+// nested thousands of levels deep.
 const maxDepth = 100
 
 func checkDepth(vals map[string]any) error {
@@ -209,12 +208,12 @@ func topValues(c *Loaded, vals map[string]any, o Options) (chartutil.Values, err
 	if err := checkDepth(vals); err != nil {
 		return nil, err
 	}
-	const ours = true // the schema is ours to check, and compiled once
+	const ours = true // the schema is checked here, and compiled once
 	return chartutil.ToRenderValuesWithSchemaValidation(c.Chart, vals, release, caps, ours)
 }
 
-// Validate returns the options that Helm, Kubernetes or the chart rejects, as
-// [promql.FieldErrors].
+// Validate returns [promql.FieldErrors] for the options that Helm, Kubernetes or the
+// chart rejects.
 func (o Options) Validate(c *Loaded) error {
 	_, errs := o.capabilities(c)
 	return errs.Err()

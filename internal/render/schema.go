@@ -13,8 +13,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// A schema is a chart's values.schema.json, compiled once, and as it is written,
-// for the words in it.
+// A schema is a chart's values.schema.json, both compiled and parsed as JSON, for its
+// titles and descriptions.
 type schema struct {
 	compiled *jsonschema.Schema
 	doc      any
@@ -35,8 +35,7 @@ func compileSchema(text []byte) (*schema, error) {
 	return &schema{compiled, doc}, err
 }
 
-// check refuses values that are not as the chart's schema wants them, with
-// [promql.FieldErrors].
+// check returns [promql.FieldErrors] if values do not match the schema.
 func (c *Loaded) check(vals map[string]any) error {
 	if c.Schema == nil {
 		return nil
@@ -60,10 +59,10 @@ func (c *Loaded) check(vals map[string]any) error {
 	return errs
 }
 
-// maxErrors is how many errors of the schema are told: more than anyone reads.
+// maxErrors limits the reported errors to more than anyone reads.
 const maxErrors = 1000
 
-// at is the part of the schema that a validation error points to.
+// at returns the part of the schema that a validation error points to.
 func (s *schema) at(url string) map[string]any {
 	_, pointer, _ := strings.Cut(url, "#")
 	node := lookUp(s.doc, jsonPointer(pointer))
@@ -82,7 +81,7 @@ func jsonPointer(text string) []string {
 	return words
 }
 
-// lookUp is the value at a path, nil if there is none.
+// lookUp returns the value at a path, or nil.
 func lookUp(v any, path []string) any {
 	for _, word := range path {
 		switch node := v.(type) {

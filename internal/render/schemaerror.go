@@ -17,8 +17,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// errors turns a tree of validation errors into one for each key, in the
-// words of a user.
+// errors turns a tree of validation errors into one error for each key, in a user's
+// terms.
 func (s *schema) errors(e *jsonschema.ValidationError, vals any) promql.FieldErrors {
 	if what, ok := tooLarge(e.ErrorKind); ok {
 		return promql.FieldErrors{fieldError(e.InstanceLocation, what)}
@@ -40,7 +40,7 @@ func (s *schema) errors(e *jsonschema.ValidationError, vals any) promql.FieldErr
 	return s.leaf(e, vals)
 }
 
-// tooLarge says what the schema allows at most, and what the value has, if it is too large.
+// tooLarge describes a value that exceeds a maximum of the schema: the maximum, and what it has.
 func tooLarge(k jsonschema.ErrorKind) (string, bool) {
 	switch k := k.(type) {
 	case *kind.MaxLength:
@@ -53,7 +53,7 @@ func tooLarge(k jsonschema.ErrorKind) (string, bool) {
 	return "", false
 }
 
-// withoutTheRest leaves out what else is wrong with values that are too large.
+// withoutTheRest leaves out other errors about values that are too large.
 func withoutTheRest(all []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	large := map[string]bool{}
 	for _, e := range all {
@@ -67,8 +67,8 @@ func withoutTheRest(all []*jsonschema.ValidationError) []*jsonschema.ValidationE
 	})
 }
 
-// titled gives the error of a value whose part of the schema says, in its title,
-// what the value must be.
+// titled returns the error for a value whose part of the schema has a title, which
+// says what the value must be.
 func (s *schema) titled(e *jsonschema.ValidationError, vals any) (*promql.FieldError, bool) {
 	switch e.ErrorKind.(type) {
 	case *kind.AdditionalProperties, *kind.Required:
@@ -81,7 +81,7 @@ func (s *schema) titled(e *jsonschema.ValidationError, vals any) (*promql.FieldE
 	return mustBe(e.InstanceLocation, vals, title), true
 }
 
-// deeper says whether the error is about something inside its value.
+// deeper reports whether the error is about a part of the value.
 func deeper(e *jsonschema.ValidationError) bool {
 	return slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool {
 		_, unknown := cause.ErrorKind.(*kind.AdditionalProperties)
@@ -89,8 +89,9 @@ func deeper(e *jsonschema.ValidationError) bool {
 	})
 }
 
-// alternatives picks what to say where a value fits none of several schemas:
-// the errors of the one whose type it has, or all types.
+// alternatives returns the errors of a value that matches none of several schemas:
+// those of the schema with the value's type or, if there is none, an error that lists
+// the types.
 func (s *schema) alternatives(e *jsonschema.ValidationError, vals any) promql.FieldErrors {
 	var types []string
 	for _, cause := range e.Causes {
@@ -103,8 +104,8 @@ func (s *schema) alternatives(e *jsonschema.ValidationError, vals any) promql.Fi
 	return promql.FieldErrors{mustBe(e.InstanceLocation, vals, typeNames(types))}
 }
 
-// typesWanted are the types that an error asks of the value itself, nil if its
-// type is right.
+// typesWanted returns the types that an error requires of the value itself, or nil if
+// its type is right.
 func typesWanted(e *jsonschema.ValidationError, depth int) []string {
 	if t, ok := e.ErrorKind.(*kind.Type); ok && len(e.InstanceLocation) == depth {
 		return t.Want
@@ -143,7 +144,7 @@ func (s *schema) leaf(e *jsonschema.ValidationError, vals any) promql.FieldError
 	return promql.FieldErrors{mustBe(e.InstanceLocation, vals, limit(e.ErrorKind))}
 }
 
-// limit says what a bound of the schema asks for.
+// limit describes what a bound of the schema requires.
 func limit(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Minimum:
@@ -182,10 +183,9 @@ func fieldError(path []string, what string) *promql.FieldError {
 	return &promql.FieldError{Field: keyName(path), Err: errors.New(what)}
 }
 
-// unknownKeys names each key that the chart does not know, with what took its place
-// if an older chart had it, or the key that was probably meant, or how a key has to
-// look, or what is done in place of the section's other keys, or what the schema's
-// comment says.
+// unknownKeys returns an error for each unknown key, with the first of these hints
+// that exists: the replacement of an old key, the most similar known key, the
+// replacement of an old section, the schema's comment.
 func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promql.FieldErrors {
 	part := s.at(e.SchemaURL)
 	known, _ := part["properties"].(map[string]any)
@@ -220,7 +220,7 @@ func (s *schema) unknownKeys(e *jsonschema.ValidationError, keys []string) promq
 	return errs
 }
 
-// maxUnknown is how many unknown keys of an object are named: more than anyone reads.
+// maxUnknown limits the unknown keys of an object that are named to more than anyone reads.
 const maxUnknown = 100
 
 func typeNames(types []string) string {
@@ -252,7 +252,7 @@ func either(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// plain writes a value that the schema allows, as a user would in YAML.
+// plain formats a value of the schema as a user would write it in YAML.
 func plain(v any) string {
 	if text, ok := v.(string); ok && text != "" {
 		return text

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// keyName writes a path into the values as users do; numbers are places in lists.
+// keyName formats a path into the values as users write it; numbers are indices of lists.
 func keyName(path []string) string {
 	var b strings.Builder
 	for i, word := range path {
@@ -30,7 +30,7 @@ func isPlace(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789") == ""
 }
 
-// shown writes a value for a message: short, on one line.
+// shown formats a value for a message, shortened to one line.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -52,5 +52,5 @@ func shown(v any) string {
 	return string(text)
 }
 
-// maxShown is the length of a string, in characters, that a message quotes.
+// maxShown is the maximum length of a quoted string, in characters.
 const maxShown = 80

@@ -8,7 +8,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// reader takes typed values out of a tree of untyped ones and collects the invalid ones.
+// reader converts an untyped tree of values to typed values, and collects the invalid ones.
 type reader struct {
 	vals map[string]any
 	errs promql.FieldErrors
@@ -28,10 +28,10 @@ func (r *reader) value(key string) any {
 
 func (r *reader) set(key string) bool { return r.value(key) != nil }
 
-// on says whether a switch is set to true.
+// on reports whether a switch is true.
 func (r *reader) on(key string) bool { return r.value(key) == true }
 
-// str is empty where the key is not set.
+// str returns an empty string if the key is not set.
 func (r *reader) str(key string) string {
 	switch v := r.value(key).(type) {
 	case nil:
@@ -60,7 +60,7 @@ func (r *reader) number(key string) float64 {
 	return 0
 }
 
-// strings is empty where the key is not set, or holds what is no string.
+// strings returns nil if the key is not set or contains something else than strings.
 func (r *reader) strings(key string) []string {
 	v := r.value(key)
 	list, ok := v.([]any)
@@ -99,7 +99,7 @@ func (r *reader) query(key, text string) promql.Query {
 	return q
 }
 
-// selector is that of the key, or otherwise if the key has no matchers.
+// selector reads the matchers of a key, and returns otherwise if there are none.
 func (r *reader) selector(key string, otherwise promql.Selector) promql.Selector {
 	s, err := promql.ParseSelector(r.str(key))
 	r.errs.Add(key, err)

@@ -5,15 +5,15 @@ package values
 
 import "github.com/fastmachinelearning/supersonic/promql"
 
-// Scaling is what a user's values say about the two queries.
+// Scaling holds what the values set for the two queries.
 type Scaling struct {
 	Params     promql.Params     // of the built-in queries
-	Thresholds promql.Thresholds // what KEDA and the gate compare with
+	Thresholds promql.Thresholds // of KEDA and of the gate
 	Metric     promql.Query      // a user's own query; the zero Query with the built-in ones
 }
 
-// Read takes all values: a user's, laid over the chart's. The error
-// is [promql.FieldErrors], by the keys of the values.
+// Read reads the values of a user merged over the chart's. The error is
+// [promql.FieldErrors], with the keys of the values.
 func Read(vals map[string]any, release, namespace string) (Scaling, error) {
 	r := reader{vals: vals}
 	instance := release
@@ -38,7 +38,7 @@ func Read(vals map[string]any, release, namespace string) (Scaling, error) {
 	return s, r.errs.Err()
 }
 
-// thinking reads what belongs to clients that think between their requests.
+// thinking reads the parameters for clients that think between their requests.
 func (r *reader) thinking(p *promql.Params) {
 	const key = "serverLoadThinkTime"
 	p.Utilization = r.number("serverLoadUtilization")
@@ -66,8 +66,8 @@ func (s Scaling) admission(r *reader) float64 {
 // Custom reports whether the metric is a custom one.
 func (s Scaling) Custom() bool { return s.Metric.String() != "" }
 
-// Query builds a query of the catalogue. A custom metric replaces those that are
-// compared with a threshold.
+// Query builds a query of the catalogue. A custom metric replaces the queries that
+// are compared with a threshold.
 func (s Scaling) Query(q promql.Named) (promql.Query, error) {
 	if s.Custom() && q.Threshold != nil {
 		return s.Metric, nil
@@ -75,7 +75,7 @@ func (s Scaling) Query(q promql.Named) (promql.Query, error) {
 	return q.Build(s.Params)
 }
 
-// keys are the users' names of the fields of promql.Params and promql.Thresholds.
+// keys maps fields of promql.Params and promql.Thresholds to keys of the values.
 var keys = map[string]string{
 	"rateInterval":  "serverLoadRateInterval",
 	"replicas":      "serverLoadReplicas",
@@ -88,8 +88,7 @@ var keys = map[string]string{
 	"admission":     "serverAdmissionThreshold",
 }
 
-// check adds what the library says, in the users' names, about values that have
-// been read.
+// check adds the library's errors about the values, with the users' keys.
 func (r *reader) check(s Scaling) {
 	thresholds := s.Thresholds
 	tied := !s.Custom() && r.on("envoy.rate_limiter.prometheus_based.enabled")

@@ -14,7 +14,7 @@ local COUNTERS = {
 }
 local GAUGES = {
   "load_milli", "refuse_ppm", "load_micro", "at_ms", "asked_ms", "question", -- see envoy-filter-gate.lua
-  "ready_ms", "probe_ms", "full_ms", "stopping_ms", -- see envoy-filter-hold.lua
+  "ready_ms", "probe_ms", "full_ms", "stopping_ms", "absent_ms", -- see envoy-filter-hold.lua
 }
 
 local stats = {}

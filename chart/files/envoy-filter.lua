@@ -24,6 +24,7 @@
 --     cluster           the Triton cluster; a probe that finds no replica wakes the fleet
 --     poll_ms           time between two probes; a held call checks a third as often
 --     max_ms            maximum wait of a call
+--     share             maximum number of waiting calls of one connection
 --
 -- State is kept in gauges, which all workers share and Prometheus scrapes. They may be older than this script, and may
 -- outlive it: after a change of the configuration, the workers load the new script one after the other.

@@ -7,6 +7,7 @@ and needs nothing else:
   parts        files/envoy-filter*.lua, by name
   limiter      envoy.rate_limiter.prometheus_based
   hold         envoy.hold
+  share        maximum number of held calls of one connection
   query        PromQL, one series
   threshold    load above which calls are refused
   prometheus   the result of supersonic.prometheus.address
@@ -23,6 +24,7 @@ and needs nothing else:
   "parts" $parts
   "limiter" .Values.envoy.rate_limiter.prometheus_based
   "hold" .Values.envoy.hold
+  "share" (include "supersonic.gate.share" .Values.envoy | int64)
   "cluster" "triton_grpc_service"
   "statPrefix" "ingress_grpc"
   "directory" "/etc/envoy/gate" -}}
@@ -32,6 +34,16 @@ and needs nothing else:
 {{- $_ := set $gate "prometheus" (include "supersonic.prometheus.address" . | fromJson) -}}
 {{- end -}}
 {{- toJson $gate -}}
+{{- end -}}
+
+{{- /* An Ingress can carry all clients over one connection. Takes the section envoy. */ -}}
+{{- define "supersonic.gate.share" -}}
+{{- $most := int64 .hold.maxCalls -}}
+{{- if not (kindIs "invalid" .hold.maxCallsPerConnection) -}}
+{{- int64 .hold.maxCallsPerConnection -}}
+{{- else -}}
+{{- ternary $most (divf $most 4 | ceil | int64) .ingress.enabled -}}
+{{- end -}}
 {{- end -}}
 
 {{- /* "true" if the gate or the hold is enabled; takes the root context. */ -}}
@@ -121,6 +133,7 @@ local config = {
     cluster = {{ include "supersonic.gate.literal" .cluster }},
     poll_ms = {{ include "supersonic.gate.milliseconds" .hold.pollSeconds }},
     max_ms = {{ include "supersonic.gate.milliseconds" .hold.maxSeconds }},
+    share = {{ int64 .share }},
   },
 {{- end }}
 }

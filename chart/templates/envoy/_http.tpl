@@ -7,7 +7,7 @@
   address: {{ include "supersonic.envoy.everywhere" (list . (include "supersonic.envoy.grpcTargetPort" .)) }}
   traffic_direction: INBOUND
   per_connection_buffer_limit_bytes: {{ int64 $envoy.bufferLimitBytes }}
-  {{- if or $bucket.enabled $envoy.tls.enabled }}
+  {{- include "supersonic.envoy.silenceTimeout" . | nindent 2 }}
   listener_filters:
   {{- if $bucket.enabled }}
   - name: envoy.filters.listener.local_ratelimit
@@ -22,7 +22,8 @@
   {{- if $envoy.tls.enabled }}
   - name: envoy.filters.listener.tls_inspector
     typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector}
-  {{- end }}
+  {{- else }}
+  {{- include "supersonic.envoy.httpInspector" . | nindent 2 }}
   {{- end }}
   filter_chains:
   - filters:
@@ -37,9 +38,21 @@
 {{- end -}}
 
 {{- /*
+A connection is closed unless its first bytes are those of HTTP, or of TLS, within
+this time. It waits in the listener, where the inspector reads them.
+*/ -}}
+{{- define "supersonic.envoy.silenceTimeout" -}}
+listener_filters_timeout: 10s
+{{- end -}}
+{{- define "supersonic.envoy.httpInspector" -}}
+- name: envoy.filters.listener.http_inspector
+  typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.listener.http_inspector.v3.HttpInspector}
+{{- end -}}
+
+{{- /*
 Calls are limited by inactivity, not by duration: an idle stream ends after
 streamIdleTimeout, an idle connection after connectionIdleTimeout, and a connection
-to a dead client after two unanswered pings.
+to a client that does not answer a ping 20 s after it.
 */ -}}
 {{- define "supersonic.envoy.connectionManager" -}}
 {{- $envoy := .Values.envoy -}}

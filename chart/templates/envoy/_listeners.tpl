@@ -27,6 +27,9 @@ also while it drains, when the admin interface's own /ready is 503.
   drain_type: MODIFY_ONLY
   bypass_overload_manager: true
   ignore_global_conn_limit: true
+  {{- include "supersonic.envoy.silenceTimeout" . | nindent 2 }}
+  listener_filters:
+  {{- include "supersonic.envoy.httpInspector" . | nindent 2 }}
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager

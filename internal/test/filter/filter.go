@@ -38,6 +38,7 @@ type Filter struct {
 	Errors   []string // what the filter logged
 	Upstream HTTPCall // Prometheus and Triton
 	WaitFull bool     // the cluster for calls that wait is full
+	Address  string   // of the client's end of the connection
 
 	lua      *lua.LState
 	internal bool
@@ -140,6 +141,10 @@ func (f *Filter) handle(header Header, response **Response) *lua.LTable {
 		"metadata":  f.method(func(*lua.LState) lua.LValue { return f.values(map[string]lua.LValue{"internal": internal}) }),
 		"timestamp": f.method(func(*lua.LState) lua.LValue { return lua.LNumber(f.NowMS) }),
 		"stats":     f.method(func(*lua.LState) lua.LValue { return f.stats() }),
+		"streamInfo": f.method(func(*lua.LState) lua.LValue {
+			address := f.method(func(*lua.LState) lua.LValue { return lua.LString(f.Address) })
+			return f.object(map[string]lua.LGFunction{"downstreamDirectRemoteAddress": address})
+		}),
 		"base64Escape": f.method(func(l *lua.LState) lua.LValue {
 			return lua.LString(base64.StdEncoding.EncodeToString([]byte(l.CheckString(2))))
 		}),

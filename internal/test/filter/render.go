@@ -40,6 +40,7 @@ func Defaults(t testing.TB) Settings {
 			"statusCode": 8.0, "ramp": 0.0, "maxAnswerBytes": 65536.0,
 		},
 		"hold":      map[string]any{"enabled": false, "maxSeconds": 300.0, "maxCalls": 1000.0, "pollSeconds": 0.25},
+		"share":     250.0,
 		"query":     "vector(1)",
 		"threshold": 3.0,
 		"prometheus": map[string]any{

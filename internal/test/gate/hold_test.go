@@ -28,11 +28,11 @@ func healthy(t testing.TB, g *gate.Gate) float64 {
 	return g.Value(t, "envoy_cluster_membership_healthy", "envoy_cluster_name", "triton_grpc_service")
 }
 
-// callMany makes calls at the same time, over clients of 100 calls each, and hands over their replies when all ended.
+// callMany makes calls at the same time, over clients of 50 calls each, and hands over their replies when all ended.
 func callMany(ctx context.Context, t testing.TB, g *gate.Gate, calls int) <-chan []envoy.Reply {
 	t.Helper()
 	var clients []*envoy.Client
-	for range (calls + 99) / 100 {
+	for range (calls + 49) / 50 {
 		clients = append(clients, envoy.Dial(t, g.Listener(t)))
 	}
 	done := make(chan []envoy.Reply, 1)
@@ -40,7 +40,7 @@ func callMany(ctx context.Context, t testing.TB, g *gate.Gate, calls int) <-chan
 	go func() {
 		var wait sync.WaitGroup
 		for i := range calls {
-			wait.Go(func() { replies[i] = clients[i/100].Call(ctx, envoy.RepositoryIndex, nil) })
+			wait.Go(func() { replies[i] = clients[i/50].Call(ctx, envoy.RepositoryIndex, nil) })
 		}
 		wait.Wait()
 		done <- replies
@@ -132,7 +132,8 @@ func TestHoldExpires(t *testing.T) {
 
 // Calls above the limit are refused at once, and take the place of none that waits.
 func TestHoldIsLimited(t *testing.T) {
-	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.pollSeconds", 0.05))
+	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.maxCallsPerConnection", 30).
+		With("envoy.hold.pollSeconds", 0.05))
 	held := callMany(t.Context(), t, g, 30)
 	awaitHeld(t, g, 30)
 	const others = 1000
@@ -153,7 +154,7 @@ func TestHoldIsLimited(t *testing.T) {
 
 // Clients that give up make room for others at once.
 func TestHeldClientsLeave(t *testing.T) {
-	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30.0))
+	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.maxCallsPerConnection", 30))
 	ctx, cancel := context.WithCancel(t.Context())
 	held := callMany(ctx, t, g, 30)
 	awaitHeld(t, g, 30)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -18,6 +19,8 @@ import (
 var alertValues = map[string]string{
 	"fleet-at-zero": strings.Replace(watched, "maxReplicaCount: 4", "maxReplicaCount: 4, zeroIdleReplicas: true", 1),
 }
+
+const evaluation = 15 * time.Second // interval of the files of testdata/alerts
 
 // TestAlerts runs promtool's own unit tests, the files of testdata/alerts.
 func TestAlerts(t *testing.T) {
@@ -65,27 +68,46 @@ func alertNames(t *testing.T, values string) []string {
 	return names
 }
 
-// seen notes which alerts a file of cases expects to fire, and which not to.
+// seen notes which alerts a file of cases expects to fire, and which not to. An alert that fires must have been quiet at
+// the evaluation before.
 func seen(t *testing.T, text []byte, fires, quiet map[string]bool) {
 	t.Helper()
+	type expected struct {
+		Name string           `json:"alertname"`
+		At   string           `json:"eval_time"`
+		Want []map[string]any `json:"exp_alerts"`
+	}
 	var file struct {
 		Tests []struct {
-			Alerts []struct {
-				Name string           `json:"alertname"`
-				Want []map[string]any `json:"exp_alerts"`
-			} `json:"alert_rule_test"`
+			Name   string
+			Alerts []expected `json:"alert_rule_test"`
 		}
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
+	at := func(e expected) time.Duration {
+		d, err := time.ParseDuration(e.At)
+		if err != nil {
+			t.Errorf("eval_time: %v", err)
+		}
+		return d
+	}
 	for _, c := range file.Tests {
+		of := quiet
 		for _, a := range c.Alerts {
-			if len(a.Want) > 0 {
-				fires[strings.TrimPrefix(a.Name, "Supersonic")] = true
-			} else {
-				quiet[strings.TrimPrefix(a.Name, "Supersonic")] = true
+			if len(a.Want) == 0 {
+				continue
 			}
+			of = fires
+			if !slices.ContainsFunc(c.Alerts, func(b expected) bool {
+				return b.Name == a.Name && len(b.Want) == 0 && at(a)-at(b) == evaluation
+			}) {
+				t.Errorf("%s: %s fires at %s; 15 s before, it must be quiet", c.Name, a.Name, a.At)
+			}
+		}
+		for _, a := range c.Alerts {
+			of[strings.TrimPrefix(a.Name, "Supersonic")] = true
 		}
 	}
 }

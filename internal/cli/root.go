@@ -80,7 +80,7 @@ a cluster, and checks values files.`,
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(newQueryCmd(), newTemplateCmd(), newLintCmd(), newMigrateCmd(), newSimulateCmd(), newVersionCmd())
+	cmd.AddCommand(newQueryCmd(), newTemplateCmd(), newImagesCmd(), newLintCmd(), newMigrateCmd(), newSimulateCmd(), newVersionCmd())
 	return cmd
 }
 

@@ -104,3 +104,24 @@ func TestImagesByDigest(t *testing.T) {
 		})
 	}
 }
+
+// The list of images has those of every container, each with a value that names it.
+func TestListOfImages(t *testing.T) {
+	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
+		images, err := render.Images(manifest.Chart(t), c.vals, c.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, image := range images {
+			got = append(got, image.Name)
+			if len(image.Keys) == 0 {
+				t.Errorf("%s: no value names it", image.Name)
+			}
+		}
+		want := slices.Compact(slices.Sorted(maps.Values(podImages(t, c.manifests(t)))))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-rendered +listed):\n%s", diff)
+		}
+	})
+}

@@ -2,13 +2,13 @@
 FUZZTIME ?= 30s
 BENCH    ?= .
 ROUNDS   ?= 10
-# The package with a goroutine of ours and the tests of it that also run under the race detector.
+# The tests that also run under the race detector: those of the package that starts goroutines.
 RACE     ?= ./internal/render ./internal/test/chart -run 'Goldens|SchemaErrors'
 
-# Set, so that a test fails where a real part is missing, in place of being skipped.
+# Set, so that a test fails instead of being skipped if a real part is missing.
 export SUPERSONIC_TOOLS ?= $(CURDIR)/.tools
 
-# Tests, tools and linters share what they compile if they agree on this.
+# The same for tests, tools and linters, so that they share compiled packages.
 export CGO_ENABLED = 0
 
 # Set by CI: a command that runs the others.
@@ -53,7 +53,7 @@ golden: ## rewrite the golden files, and show what changed
 
 test: test-unit test-race test-lab ## run every test with what `make tools` installs
 
-# Without vet, which lint runs.
+# Without vet, which make lint runs.
 gotestsum = gotestsum --post-run-command '$(CURDIR)/scripts/count.sh $(1)' -- -vet=off -timeout 20m
 
 test-unit:
@@ -66,7 +66,7 @@ test-race:
 test-lab:
 	$(step) go -C scripts/lab tool -modfile=../tools.mod $(call gotestsum) ./...
 
-agree: ## compare internal/hpa with the code of Kubernetes and of KEDA at length, about half an hour
+agree: ## compare internal/hpa with the code of Kubernetes and KEDA over long random histories, about half an hour
 	cd scripts/lab && go test ./upstream -v -histories 100000 -timeout 60m
 	cd scripts/keda && go test -mod=mod . -v -histories 2000 -timeout 60m
 
@@ -98,7 +98,7 @@ lab: ## start the lab, a real Kubernetes node (docs/lab.md)
 lab-build:
 	$(step) scripts/e2e.sh --build
 
-lab-down: ## end the lab
+lab-down: ## stop the lab
 	$(lab) down
 
 e2e: lab-build ## run the main scenarios in the lab
@@ -107,5 +107,5 @@ e2e: lab-build ## run the main scenarios in the lab
 e2e-all: lab-build ## run every scenario in the lab
 	scripts/e2e.sh -test.timeout=2h
 
-ab: lab ## compare ways to size the fleet, about an hour; AB=all for every load
+ab: lab ## compare scaling metrics in the lab, about an hour; AB=all for every load
 	$(lab) ab

@@ -14,8 +14,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// against runs ours and a baseline by turns, reports the ratio of their medians, and
-// fails above the budget.
+// against alternates between ours and a baseline, reports the ratio of their medians,
+// and fails if it is above the budget.
 func against(b *testing.B, budget float64, ours, baseline func()) {
 	var mine, theirs []time.Duration
 	for b.Loop() {
@@ -41,8 +41,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// BenchmarkBuild holds building and checking the largest query against one parse of
-// its text.
+// BenchmarkBuild compares building and checking the largest query with parsing its
+// text once.
 func BenchmarkBuild(b *testing.B) {
 	for _, mode := range modes {
 		p := inMode("sonic", mode)
@@ -64,9 +64,9 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// writtenForm is the formula as it was first written down, for one release: with the
-// last sample of the replicas, a difference for each Triton series, and no default
-// where a series is missing. It stands here as the baseline of the cost alone.
+// writtenForm is a direct transcription of the formula for one release: with the last
+// sample of the replicas, a difference for each Triton series, and no default for
+// missing series. It is only the baseline of the cost.
 const writtenForm = `
 sum(rate(envoy_cluster_upstream_rq_time_sum{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"}[1m])) / 1e3
 * max(envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="cms",release="sonic"})

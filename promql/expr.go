@@ -55,17 +55,17 @@ func sub(a, b parser.Expr) parser.Expr { return binary(parser.SUB, a, b) }
 func mul(a, b parser.Expr) parser.Expr { return binary(parser.MUL, a, b) }
 func div(a, b parser.Expr) parser.Expr { return binary(parser.DIV, a, b) }
 
-// or is a where it has a series, and b elsewhere.
+// or is a if it has a series, and b otherwise.
 func or(a, b parser.Expr) parser.Expr { return binary(parser.LOR, a, b) }
 
-// and is a where b has a series, and nothing elsewhere.
+// and is a if b has a series, and empty otherwise.
 func and(a, b parser.Expr) parser.Expr { return binary(parser.LAND, a, b) }
 
-// unless is a where b has no series, and nothing elsewhere.
+// unless is a if b has no series, and empty otherwise.
 func unless(a, b parser.Expr) parser.Expr { return binary(parser.LUNLESS, a, b) }
 
-// larger is the larger of two vectors of one series without labels; b where a
-// has none, and nothing where b has none.
+// larger is the larger of two vectors of one series without labels. It is b if a is
+// empty, and empty if b is.
 func larger(a, b parser.Expr) parser.Expr { return or(binary(parser.GTR, a, b), b) }
 
 func zero() parser.Expr { return call("vector", number(0)) }
@@ -94,8 +94,8 @@ func over(e parser.Expr, interval time.Duration) parser.Expr {
 
 func rate(e parser.Expr, interval time.Duration) parser.Expr { return call("rate", over(e, interval)) }
 
-// mean is the mean over the range of each series that has a sample now: a range
-// alone goes on answering after its series has gone stale.
+// mean is the mean over the range, only of series that have a current sample: the
+// range alone still has an answer after its series has become stale.
 func mean(e parser.Expr, interval time.Duration) parser.Expr {
 	return and(call("avg_over_time", over(e, interval)), e)
 }

@@ -9,7 +9,7 @@ import (
 // A FieldError is one invalid value: where it is, what it must be and what it is.
 type FieldError struct {
 	// Field is where the value is, as its user names it: rateInterval,
-	// keda.minReplicaCount, --rate-interval. It is empty if no single field is at fault.
+	// keda.minReplicaCount, --rate-interval. It is empty if the error is not about a single field.
 	Field string
 	// Err says what the value must be and what it is: "must be at least 1ms, got 0s".
 	Err error

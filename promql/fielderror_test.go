@@ -27,7 +27,7 @@ func TestFieldErrorsLines(t *testing.T) {
 	}
 }
 
-// Whatever wraps them, a caller finds all errors, each field, and what caused one.
+// A caller finds all errors, their fields and their causes, also when they are wrapped.
 func TestFieldErrorsAs(t *testing.T) {
 	var errs promql.FieldErrors
 	errs.Addf("first", "must be set")
@@ -47,7 +47,7 @@ func TestFieldErrorsAs(t *testing.T) {
 	}
 }
 
-// AddOthers gives each error the name that its user knows, and leaves out fields that are invalid already.
+// AddOthers gives each error the name that users know, and leaves out fields that are already invalid.
 func TestAddOthers(t *testing.T) {
 	var errs promql.FieldErrors
 	errs.Addf("--rate-interval", "must be a duration")

@@ -12,8 +12,9 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// FuzzParseSelector wants an error, or a selector that reads back as it prints, that
-// queries accept, and that changes nothing in them but the series they read.
+// FuzzParseSelector checks that the result is an error, or a selector that parses to
+// itself when printed, that queries accept, and that only changes which series they
+// read.
 func FuzzParseSelector(f *testing.F) {
 	for _, text := range []string{
 		``, `{}`, `release="sonic",namespace="cms"`, `{a=~"b\\.c", d!~'e|f',}`, "a=`b\\c`", `"my.label"="x"`,
@@ -67,8 +68,8 @@ func withoutMatchers(t *testing.T, query string) string {
 	return expr.String()
 }
 
-// FuzzNeededReplicas wants errors by their field, or queries that read back as they
-// were built.
+// FuzzNeededReplicas checks that the result is errors that name their fields, or
+// queries that parse to themselves when printed.
 func FuzzNeededReplicas(f *testing.F) {
 	f.Add("sonic", "cms", int64(time.Minute), "windowed", "completed", "")
 	f.Add("", "", int64(90*time.Second+time.Millisecond), "instant", "larger", "a\nb")

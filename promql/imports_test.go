@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDependencies keeps the library small for a program that imports it alone.
+// TestDependencies limits what a program that imports only the library depends on.
 func TestDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

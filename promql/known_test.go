@@ -10,9 +10,9 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// TestKnown takes away, ends and shortens series at random: every
-// answer is one number while a membership sample is current and no request was counted
-// without its time, and nothing otherwise.
+// TestKnown removes, ends and shortens series at random. Every answer is one number
+// while a membership sample is current and every counted request has its time, and
+// empty otherwise.
 func TestKnown(t *testing.T) {
 	rng := random(t)
 	var f fleets
@@ -40,10 +40,10 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// gaps are what the series of a release have left, by metric.
+// gaps says what is left of the series of a release, by metric.
 type gaps map[string]*struct{ current, rate, grew bool }
 
-// known says whether a query has an answer.
+// known reports whether a query has an answer.
 func (g gaps) known(query string, mode promql.Params) bool {
 	timed := g["envoy_cluster_upstream_rq_time_sum"].current || !g["envoy_cluster_upstream_rq_xx"].grew
 	active := g["envoy_cluster_upstream_rq_active"].current
@@ -77,7 +77,7 @@ func (g gaps) known(query string, mode promql.Params) bool {
 	return members.current && known[query]
 }
 
-// withGaps loads the series of a release, each whole, short, ended or not at all.
+// withGaps loads the series of a release, each of them complete, short, ended or absent.
 func (f *fleets) withGaps(rng *rand.Rand, release string) gaps {
 	g := gaps{}
 	add := func(name, labels string, growth int) {

@@ -18,10 +18,10 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// TestMutations takes each part of each query out, or puts its
-// nearest relative in its place, and wants one script at least to answer otherwise:
-// a part that no script misses is either not needed or not proven. With -v it lists
-// the mutations and the scripts that catch them.
+// TestMutations removes each part of each query, or replaces it by a similar one, and
+// checks that the answer of at least one script changes. Otherwise the part is not
+// needed or not tested. With -v it lists the mutations and the scripts that detect
+// them.
 func TestMutations(t *testing.T) {
 	eng := newEngine(t)
 	asked := questions(t, eng)
@@ -46,7 +46,7 @@ var (
 	eval = regexp.MustCompile(`^eval instant at (\S+) (.*)\n`)
 )
 
-// questions reads the scripts and has the engine answer what they ask.
+// questions reads the scripts and evaluates their queries.
 func questions(t *testing.T, eng *engine.Engine) []question {
 	var all []question
 	for _, path := range scripts(t) {
@@ -87,7 +87,7 @@ func parseEval(t *testing.T, text string) question {
 	return question{query: parts[2], at: time.Unix(0, 0).Add(after)}
 }
 
-// answer is what the engine says, to six digits.
+// answer returns the engine's answer, to six digits.
 func answer(eng *engine.Engine, q question, query string) string {
 	run, err := eng.NewInstantQuery(context.Background(), q.series, nil, query, q.at)
 	if err != nil {
@@ -105,7 +105,7 @@ func answer(eng *engine.Engine, q question, query string) string {
 	return text.String()
 }
 
-// A mutation puts something else in the place of a part, wherever the part is.
+// A mutation replaces a part of a query wherever it occurs.
 type mutation struct{ part, becomes string }
 
 func caughtBy(t *testing.T, eng *engine.Engine, m mutation, asked []question) string {
@@ -124,8 +124,8 @@ func caughtBy(t *testing.T, eng *engine.Engine, m mutation, asked []question) st
 	return ""
 }
 
-// mutations of every part of the queries in each mode, and of the matchers for one
-// release among several and for models left out.
+// mutations returns those of every part of the queries in each mode, and of the
+// matchers for a release and for excluded models.
 func mutations(t *testing.T) []mutation {
 	var all []mutation
 	visit := func(word string, mutate func(parser.Node) []mutation) {
@@ -159,7 +159,7 @@ func mutations(t *testing.T) []mutation {
 	return all
 }
 
-// relatives of operators and functions, which a slip would put in their place.
+// relatives holds the similar operators and functions that could be used by mistake.
 var relatives = map[string][]string{
 	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, ">": {"<"}, "or": {"and"}, "and": {"or"},
 	"sum": {"max", "avg"}, "max": {"sum", "min"},
@@ -238,7 +238,7 @@ func matcherMutations(n parser.Node) []mutation {
 	if ranged {
 		selector = matrix.VectorSelector.(*parser.VectorSelector)
 	}
-	// The text of an offset stands behind the range: only the whole can be replaced.
+	// The offset follows the range in the text, so only both can be replaced together.
 	if !instant && !ranged || instant == (selector.OriginalOffset != 0) {
 		return nil
 	}

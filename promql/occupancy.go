@@ -28,7 +28,7 @@ func OccupancyRatio(p Params) (Query, error) { return compile(p, div(p.load(), p
 // different parts of it.
 func (p Params) load() parser.Expr { return and(div(p.inFlight(), p.concurrency()), p.covered()) }
 
-// covered has a series where Envoy was scraped in the window before this one.
+// covered has a series if Envoy was scraped in the window before this one.
 func (p Params) covered() parser.Expr {
 	before := series(membershipHealthy, p.Envoy.With(clusterLabel, tritonCluster))
 	before.OriginalOffset = p.RateInterval
@@ -45,7 +45,7 @@ func (p Params) concurrency() parser.Expr {
 // needs.
 func (p Params) replicas() parser.Expr { return atLeast(p.healthy(), 1) }
 
-// inFlight is L; empty where it is not known.
+// inFlight is L; empty if it is unknown.
 func (p Params) inFlight() parser.Expr {
 	switch p.InFlight {
 	case Completed:
@@ -57,34 +57,33 @@ func (p Params) inFlight() parser.Expr {
 	}
 }
 
-// completed is L by the time of the requests that ended, from a classic or a
-// native histogram: zero where none has, and empty where some have and their time
-// is missing.
+// completed is L from the time of completed requests, in a classic or a native
+// histogram. It is zero if none completed, and empty if some did and their time is
+// missing.
 func (p Params) completed() parser.Expr {
 	classic := sum(rate(p.envoy(requestTimeSum), p.RateInterval))
 	native := sum(call("histogram_sum", rate(p.envoy(requestTime), p.RateInterval)))
 	return or(div(or(classic, native), number(millisecondsPerSecond)), unless(zero(), p.untimed()))
 }
 
-// untimed has a series where responses came in the window and their time does not
-// exist. The time of the first response appears with Envoy's next flush.
+// untimed has a series if there were responses in the window but no series with
+// their time. The time of the first response appears with Envoy's next flush.
 func (p Params) untimed() parser.Expr {
 	came := series(responses, p.Envoy.With(clusterLabel, tritonCluster).With(classLabel, "2"))
 	return unless(p.grew(came), count(p.envoy(requestTimeSum)))
 }
 
-// active is L by the gauge of requests that have not ended; empty where no Envoy
-// is scraped.
+// active is L from the gauge of active requests; empty if no Envoy is scraped.
 func (p Params) active() parser.Expr { return sum(mean(p.envoy(requestsActive), p.RateInterval)) }
 
-// serving is S: zero where no Triton is scraped or none has served a request, and
-// empty where requests were counted and the time of them is missing.
+// serving is S. It is zero if no Triton is scraped or none has served a request, and
+// empty if requests were counted and their time is missing.
 func (p Params) serving() parser.Expr {
 	return or(p.executing(0), unless(zero(), p.grew(p.triton(successes))))
 }
 
-// executing is S by Triton's durations, as it was some time ago; empty where there
-// are none.
+// executing is S from Triton's durations, as it was some time ago; empty if there are
+// none.
 func (p Params) executing(ago time.Duration) parser.Expr {
 	then := func(name string) parser.Expr {
 		s := p.triton(name)
@@ -95,8 +94,8 @@ func (p Params) executing(ago time.Duration) parser.Expr {
 	return div(taken, number(microsecondsPerSecond))
 }
 
-// healthy is the largest number that an Envoy reports, since all report the
-// same cluster; empty where no Envoy is scraped.
+// healthy is the largest number that an Envoy reports, because all report the same
+// replicas; empty if no Envoy is scraped.
 func (p Params) healthy() parser.Expr {
 	members := p.envoy(membershipHealthy)
 	if p.Replicas == Instant {
@@ -105,7 +104,7 @@ func (p Params) healthy() parser.Expr {
 	return maxOf(mean(members, p.RateInterval))
 }
 
-// grew has a series where a counter grew in the window.
+// grew has a series if a counter grew in the window.
 func (p Params) grew(counter parser.Expr) parser.Expr {
 	return count(binary(parser.GTR, call("increase", over(counter, p.RateInterval)), number(0)))
 }

@@ -51,7 +51,7 @@ const Measured time.Duration = -1
 // DefaultUtilization is the utilization of [ForRelease].
 const DefaultUtilization = 0.9
 
-// Params are what the queries depend on.
+// Params are the parameters of the queries.
 type Params struct {
 	Envoy         Selector      // series of the Envoy pods
 	Triton        Selector      // series of the Triton pods
@@ -149,19 +149,19 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(d), nil
 }
 
-// MinThreshold is the smallest threshold: less reads as 0 where a threshold is
-// written with three decimals.
+// MinThreshold is the smallest threshold: anything less is 0 when it is written with
+// three decimals.
 const MinThreshold = 0.001
 
-// Thresholds are what the two answers are compared with. Unit: occupancy ratio,
+// Thresholds are the values that the two answers are compared with. Unit: occupancy ratio,
 // that is, the time a request takes divided by its service time.
 type Thresholds struct {
-	Scaling   float64 // what KEDA holds for each replica
+	Scaling   float64 // KEDA keeps the ratio here
 	Admission float64 // above it Envoy's gate refuses new clients
 }
 
-// DefaultScaling is the occupancy at which the fleet is kept: requests take up
-// to twice their service time.
+// DefaultScaling is the occupancy at which KEDA keeps the fleet: requests take up to
+// twice their service time.
 const DefaultScaling = 2
 
 // AdmissionFor is the admission threshold that goes with a scaling threshold,

@@ -111,7 +111,7 @@ func TestThresholdsValidate(t *testing.T) {
 	}
 }
 
-// lines are those of an error, each of which must name its field.
+// lines splits an error into lines, each of which must name its field.
 func lines(err error) []string {
 	if err == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 
 var seed = flag.Uint64("seed", 0, "seed of the random fleets; 0 takes a new one")
 
-// random is a source whose seed a failed test prints.
+// random returns a source whose seed is printed if the test fails.
 func random(t *testing.T) *rand.Rand {
 	s := *seed
 	if s == 0 {
@@ -31,8 +31,8 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(s, 0))
 }
 
-// fleets are many releases on one Prometheus, each with series of its own: 31
-// scrapes, ten seconds apart.
+// fleets holds the series of many releases on one Prometheus: 31 scrapes each, ten
+// seconds apart.
 type fleets struct{ load strings.Builder }
 
 const now = 5 * time.Minute
@@ -45,7 +45,7 @@ func (f *fleets) store(t *testing.T) storage.Queryable {
 	return promqltest.LoadedStorage(t, "load 10s\n"+f.load.String())
 }
 
-// asked is the answer of a query, which must be empty or one number.
+// asked returns the answer of a query, which must be empty or one number.
 func asked(t *testing.T, eng *engine.Engine, series storage.Queryable, q promql.Query) (value float64, known bool) {
 	t.Helper()
 	run, err := eng.NewInstantQuery(context.Background(), series, nil, q.String(), time.Unix(0, 0).Add(now))
@@ -84,7 +84,7 @@ func inMode(release string, mode promql.Params) promql.Params {
 	return p
 }
 
-// A steady load is the terms of the formula, steady through the window.
+// A steady load holds the terms of the formula, constant through the window.
 type steady struct{ inFlight, serving, replicas float64 }
 
 func randomLoad(rng *rand.Rand) steady {
@@ -97,7 +97,7 @@ func randomLoad(rng *rand.Rand) steady {
 	return steady{amount(), amount(), float64(rng.IntN(12) * rng.IntN(12))}
 }
 
-// parts splits a whole, in thousandths, at random.
+// parts splits a number at random, in thousandths.
 func parts(rng *rand.Rand, whole float64, n int) []float64 {
 	left := math.Round(1000 * whole)
 	split := make([]float64, n)
@@ -127,8 +127,8 @@ func (f *fleets) run(rng *rand.Rand, release string, l steady, envoys, models, p
 	}
 }
 
-// TestFormula compares the answers with the arithmetic, for random loads and any
-// spread of the same load.
+// TestFormula compares the answers with the arithmetic, for random loads that are
+// spread over pods and models at random.
 func TestFormula(t *testing.T) {
 	rng := random(t)
 	loads := map[string]steady{}
@@ -155,7 +155,7 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// TestMonotone raises the requests in flight and keeps the rest.
+// TestMonotone checks that more requests in flight never need fewer replicas.
 func TestMonotone(t *testing.T) {
 	rng := random(t)
 	var f fleets

@@ -16,16 +16,16 @@ type Query struct {
 	text string
 }
 
-// Limits of a custom metric and of label matchers. What is longer or deeper takes
-// the parser and the printer minutes.
+// Limits of a custom metric and of label matchers. Beyond them, parsing and printing
+// can take minutes.
 const (
 	MaxLength = 16384 // characters
 	MaxDepth  = 500   // levels of nesting; each operator in a chain is one
 )
 
-// Parse parses a custom metric and keeps its text verbatim. It returns an error
-// for what does not parse, with the parser's position, for what is not an
-// instant vector, and for what exceeds [MaxLength] or [MaxDepth].
+// Parse parses a custom metric and keeps its text verbatim. It returns an error if
+// the text does not parse, with the parser's position, is not an instant vector, or
+// exceeds [MaxLength] or [MaxDepth].
 func Parse(text string) (Query, error) {
 	if err := checkLength(text); err != nil {
 		return Query{}, err
@@ -106,12 +106,12 @@ func (q Query) Equal(other Query) bool {
 	return same(q.expr, other.expr)
 }
 
-// same says whether two trees are one expression, whatever parentheses they have.
-// The text alone does not tell: trees of different nesting print alike, since the
-// printer adds no parentheses.
+// same reports whether two trees are the same expression, ignoring parentheses. Their
+// text does not show it: the printer adds no parentheses, so trees with different
+// nesting can print alike.
 func same(a, b parser.Expr) bool { return nested(a) == nested(b) }
 
-// nested writes a tree with the kind of each node and brackets around its children.
+// nested formats a tree with the kind of each node and brackets around its children.
 func nested(e parser.Expr) string {
 	var children []parser.Expr
 	kind := e.String()

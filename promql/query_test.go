@@ -96,7 +96,7 @@ func mustParse(t *testing.T, text string) promql.Query {
 	return q
 }
 
-// TestPrettyReadsBack wants the same query from each way of printing it.
+// TestPrettyReadsBack checks that both ways of printing a query parse to the same query.
 func TestPrettyReadsBack(t *testing.T) {
 	selector, err := promql.ParseSelector(`"app.kubernetes.io/name"="triton",job=~"a\\.b|c"`)
 	if err != nil {

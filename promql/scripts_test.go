@@ -16,8 +16,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// queries by the word that stands for them in testdata/*.test: needed-replicas is
-// NEEDED_REPLICAS.
+// queries maps the placeholders in testdata/*.test to queries: NEEDED_REPLICAS is
+// needed-replicas.
 var queries = func() map[string]promql.Named {
 	all := map[string]promql.Named{}
 	for _, q := range promql.Queries() {
@@ -63,7 +63,7 @@ func TestScriptsAreRefused(t *testing.T) {
 	}
 }
 
-// expand puts the queries in their places. Comments stay as they are.
+// expand replaces the placeholders by their queries, except in comments.
 func expand(script string) (string, error) {
 	var firstErr error
 	lines := strings.Split(script, "\n")

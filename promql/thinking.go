@@ -70,8 +70,8 @@ func (p Params) completions() parser.Expr {
 	return or(or(classic, native), unless(zero(), p.untimed()))
 }
 
-// busy is S for Z/S. Where Triton reports next to nothing of what is in flight it is
-// the least that the fleet can serve, one request wherever it has one.
+// busy is S in Z/S. If Triton reports almost none of the requests in flight, it is
+// their number, up to one for each replica.
 //
 // Z is read from Envoy and S from Triton, whose scrapes have phases of their own.
 // While a crowd moves from waiting to thinking, an S that is a scrape ahead of Z
@@ -79,7 +79,7 @@ func (p Params) completions() parser.Expr {
 // the HPA's window for scaling down absorbs. So S is older by a quarter of the
 // window, which is at least a scrape interval.
 func (p Params) busy() parser.Expr {
-	const reported = 0.01 // share of the least below which S is not believed
+	const reported = 0.01 // below this share of the minimum, S is ignored
 	quarter := (p.RateInterval / 4).Truncate(time.Millisecond)
 	least := smaller(p.inFlight(), p.replicas())
 	return or(binary(parser.GTR, p.executing(quarter), mul(number(reported), least)), least)

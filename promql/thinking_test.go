@@ -10,11 +10,11 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// A crowd is a closed system at its asymptote: clients that think and then wait for a
-// fleet in which a replica executes one request at a time.
+// A crowd is a closed system in its asymptotic regime: clients that think, then wait
+// for a fleet in which a replica executes one request at a time.
 type crowd struct{ clients, think, service, replicas float64 }
 
-// arrivals is the rate of requests: that of the clients, or what the fleet can do.
+// arrivals is the rate of requests, limited by the clients or by the fleet.
 func (c crowd) arrivals() float64 { return min(c.replicas/c.service, c.clients/(c.think+c.service)) }
 
 // thinking is the number of clients that think.
@@ -34,7 +34,7 @@ func (f *fleets) crowd(release string, c crowd) {
 	f.series("nv_inference_queue_duration_us", release, triton, grows(1e6*max(0, inFlight-serving)))
 }
 
-// thinkingParams are those of the law for one release: measured, or with the clients' own think time.
+// thinkingParams returns parameters with a think time: measured, or that of the clients.
 func thinkingParams(release string, c crowd, measured bool, utilization float64) promql.Params {
 	p := promql.ForRelease(release, "cms")
 	p.InFlight, p.Utilization = promql.Active, utilization
@@ -45,9 +45,9 @@ func thinkingParams(release string, c crowd, measured bool, utilization float64)
 	return p
 }
 
-// TestThinkingFormula holds what the law promises for random crowds, on the real engine: with u = 1 it is
-// T N / (T + z/s), whatever number of replicas runs; with less it keeps room; it lies between the answer for the
-// requests in flight alone and the work in service over u; and it grows with the crowd.
+// TestThinkingFormula checks the formula for clients that think, on the real engine, for random crowds. With u = 1 the
+// answer is T N / (T + z/s) for any number of replicas; with a smaller u it is larger. It is between the answer for the
+// requests in flight alone and the work in service over u, and it grows with the crowd.
 func TestThinkingFormula(t *testing.T) {
 	rng := random(t)
 	var f fleets
@@ -94,7 +94,7 @@ func TestThinkingFormula(t *testing.T) {
 	}
 }
 
-// TestNoThinkTime checks that what belongs to clients that think changes nothing where they only wait.
+// TestNoThinkTime checks that the parameters for clients that think have no effect without a think time.
 func TestNoThinkTime(t *testing.T) {
 	p := promql.ForRelease("sonic", "cms")
 	plain, err := promql.NeededReplicas(p)

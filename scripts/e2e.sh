@@ -2,7 +2,7 @@
 # Usage: scripts/e2e.sh [FLAG...]     starts the lab if need be and runs its scenarios; flags as in -test.run TestStep
 #        scripts/e2e.sh --build       only makes what the lab needs
 #
-# On a machine that cannot run the lab it says what is lacking, and that no scenario ran.
+# On a machine that cannot run the lab, it says what is missing and that no scenario ran.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/lab"
 

@@ -56,7 +56,7 @@ for module in . scripts/lab scripts/release; do
 done
 check sizes sizes
 check widths widths
-# SC2016 and SC2317 know nothing of awk programs and of functions that are called by a name in a variable.
+# SC2016 and SC2317 do not recognize awk programs, and functions that are called by a name in a variable.
 check shellcheck xargs -0 -a <(tracked '*.sh' .ci) shellcheck --exclude=SC2016,SC2317
 check luacheck lua
 exit "$status"

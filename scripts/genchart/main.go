@@ -1,5 +1,5 @@
-// Command genchart writes what the chart and the docs take from the package promql:
-// templates, dashboards and tables.
+// Command genchart writes the parts of the chart and the docs that are generated from
+// the package promql: templates, dashboards and tables.
 package main
 
 import (

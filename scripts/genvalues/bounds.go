@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Bounds that no one meets by accident. They keep a check of the values, which takes longer the more there are, short.
+// Bounds that no real values exceed. They limit the time of checking values, which grows with their size.
 const (
 	maxLength     = 65536 // characters of a string
 	maxItems      = 1000  // of a list
-	maxProperties = 1000  // keys of an object whose keys are free
-	maxDepth      = 16    // levels of what is handed through to Kubernetes, Grafana and the collector
+	maxProperties = 1000  // keys of an object with arbitrary keys
+	maxDepth      = 16    // levels of objects that are passed through to Kubernetes, Grafana and the collector
 )
 
-// handed is the type of a value, of any kind, that a template hands through.
+// handed is the type of a value of any kind that a template passes through.
 const handed = "handed"
 
-// bounded is a schema with a bound for each string, list and object that has none, and the same for all schemas in it.
-// An object whose additionalProperties are true stays as it is: no template reads it.
+// bounded adds a bound to each string, list and object that has none, also in nested schemas. Objects whose
+// additionalProperties are true are left alone, because no template reads them.
 func bounded(s object) object {
 	var out object
 	for _, m := range s {
@@ -49,7 +49,7 @@ func bounded(s object) object {
 	return out
 }
 
-// boundedPart bounds the schemas in a member of a schema.
+// boundedPart adds bounds to the schemas in a member of a schema.
 func boundedPart(m member) any {
 	switch m.name {
 	case "items", "additionalProperties":
@@ -76,7 +76,8 @@ func handedRef(level int) object {
 	return object{{"$ref", fmt.Sprintf("#/definitions/%s%d", handed, level)}}
 }
 
-// handedDefinitions are the schemas of what is handed through, one for each level, as no single one can count them.
+// handedDefinitions returns the schemas of values that are passed through, one for each level, because a schema can't
+// count levels.
 func handedDefinitions() object {
 	var all object
 	for level := 1; level < maxDepth; level++ {

@@ -56,7 +56,7 @@ func check(part *jsonschema.Schema, v *value) error {
 	return nil
 }
 
-// reasons are what the innermost errors say.
+// reasons returns the messages of the innermost errors.
 func reasons(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
 		return []string{e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}

@@ -25,7 +25,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// run generates from values and types, and gives a file that this writes.
+// run generates from values and types, and returns one of the generated files.
 func run(t *testing.T, values, types, file string) (string, error) {
 	t.Helper()
 	files, err := generate(fstest.MapFS{
@@ -114,7 +114,8 @@ func TestPathWinsOverName(t *testing.T) {
 	}
 }
 
-// A value is required unless its default is null or empty, or its type has null; a section, unless it may be removed.
+// A value is required unless its default is null or empty, or its type includes null. A section is required unless it may
+// be removed.
 func TestRequiredValues(t *testing.T) {
 	got, err := run(t, "# -- A\na: x\n# -- B\nb: null\n# -- C\nc: []\n# -- D\nd: x\ne:\n  # -- F\n  f: x\ng:\n  # -- H\n  h: x\n",
 		"values: {g: section | null, b: string, c: {items: string}, d: string | null}", schemaFile)

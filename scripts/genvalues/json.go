@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An object is an object of JSON whose members keep their order.
+// An object is a JSON object with ordered members.
 type object []member
 
 type member struct {
@@ -35,7 +35,7 @@ func (o object) has(names ...string) bool {
 	return false
 }
 
-// decode gives a YAML value as JSON has it: an object, an []any or a scalar.
+// decode converts a YAML value to JSON: an object, an []any or a scalar.
 func decode(n *yaml.Node) (any, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -76,7 +76,7 @@ func decode(n *yaml.Node) (any, error) {
 // maxLine is the width, in characters, above which a value of the schema is broken into lines.
 const maxLine = 120
 
-// printJSON writes a value at an indentation, after `used` characters of the line.
+// printJSON writes a value with an indentation, after `used` characters of the line.
 func printJSON(b *bytes.Buffer, v any, indent string, used int) {
 	line := oneLine(v)
 	if len(indent)+used+len(line) <= maxLine {
@@ -130,7 +130,7 @@ func oneLine(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // a scalar of YAML has a form in JSON, but for .inf and .nan, which no default is
+		panic(err) // only .inf and .nan have no JSON form, and no default is one
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

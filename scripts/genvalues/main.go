@@ -1,6 +1,5 @@
-// Command genvalues writes what follows from chart/values.yaml: the schema of
-// the values, with the types in chart/values.types.yaml, and the table in
-// chart/README.md.
+// Command genvalues generates, from chart/values.yaml and the types in
+// chart/values.types.yaml, the schema of the values and the table in chart/README.md.
 package main
 
 import (
@@ -37,7 +36,7 @@ func write(root string) error {
 	return nil
 }
 
-// generate gives the generated files, or all errors.
+// generate returns the generated files, or all errors.
 func generate(root fs.FS) (map[string][]byte, error) {
 	text := map[string][]byte{}
 	for _, name := range []string{valuesFile, typesFile, readmeFile} {

@@ -9,14 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A builder makes the schema, and collects all errors.
+// A builder builds the schema, and collects all errors.
 type builder struct {
 	types *types
 	errs  []error
 }
 
-// newSchema gives values.schema.json: structure, defaults and descriptions from
-// values.yaml, and the rest from the types.
+// newSchema returns values.schema.json, with structure, defaults and descriptions
+// from values.yaml, and the rest from the types.
 func newSchema(values *value, t *types) ([]byte, error) {
 	b := &builder{types: t}
 	top := object{
@@ -65,7 +65,7 @@ func (b *builder) section(section *value) object {
 	return append(s, member{"properties", properties})
 }
 
-// leaf is the schema of a value, which is optional if a user may remove it with null.
+// leaf returns the schema of a value. It is optional if a user may remove it with null.
 func (b *builder) leaf(v *value) (schema object, optional bool) {
 	def, err := decode(v.node)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *builder) leaf(v *value) (schema object, optional bool) {
 		return append(schema, inferred...), v.empty()
 	}
 	b.types.used[entry] = true
-	// A null over another default removes the key before anything sees it.
+	// Helm removes a key that a null overrides, before the schema is checked.
 	written, optional = cutNull(written)
 	s, err := b.types.schema(written, jsonType(v.node))
 	if err != nil {
@@ -96,7 +96,7 @@ func (b *builder) leaf(v *value) (schema object, optional bool) {
 	return append(schema, of...), optional || v.empty()
 }
 
-// orNull is a schema that accepts null too.
+// orNull makes a schema accept null too.
 func orNull(s object) object {
 	if values, ok := s.get("enum"); ok && len(s) == 1 {
 		return object{{"enum", append(slices.Clone(values.([]any)), nil)}}
@@ -107,7 +107,7 @@ func orNull(s object) object {
 	return object{{"anyOf", []any{s, object{{"type", "null"}}}}}
 }
 
-// infer is the schema that a default says by itself: of a scalar, or of a list of scalars.
+// infer returns the schema that a default implies: that of a scalar, or of a list of scalars.
 func infer(n *yaml.Node) (object, bool) {
 	of := jsonType(n)
 	if n.Kind != yaml.SequenceNode {
@@ -123,14 +123,14 @@ func infer(n *yaml.Node) (object, bool) {
 	return object{{"type", "array"}, {"items", item}}, ok && n.Content[0].Kind == yaml.ScalarNode
 }
 
-// jsonType is the type of a default, empty for null.
+// jsonType returns the type of a default, or an empty string for null.
 func jsonType(n *yaml.Node) string {
 	return map[string]string{
 		"!!bool": "boolean", "!!int": "integer", "!!float": "number", "!!str": "string", "!!map": "object", "!!seq": "array",
 	}[n.Tag]
 }
 
-// unused finds entries of the types' file that belong to no value.
+// unused finds entries of the types file that match no value.
 func (b *builder) unused(values *value) {
 	known := map[string]bool{}
 	values.walk(func(v *value) { known["values."+v.path] = v.comment != "" || b.types.removable(v) })

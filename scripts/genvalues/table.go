@@ -14,7 +14,7 @@ const (
 	endMark   = "<!-- The end of the table. -->\n"
 )
 
-// put replaces the table in a README by that of the values.
+// put replaces the table in a README.
 func put(readme []byte, values *value) ([]byte, error) {
 	before, rest, ok := strings.Cut(string(readme), beginMark)
 	_, after, closed := strings.Cut(rest, endMark)
@@ -24,9 +24,9 @@ func put(readme []byte, values *value) ([]byte, error) {
 	return []byte(before + beginMark + "\n" + table(values) + "\n" + endMark + after), nil
 }
 
-// table lists every value, below a title for each key at the top that holds others.
+// table lists every value, with a title for each top-level section.
 func table(values *value) string {
-	rows := map[string][]string{} // by title; "" for those that have none
+	rows := map[string][]string{} // by title; "" for top-level values
 	var titles []string           // in order
 	values.walk(func(v *value) {
 		if v.comment == "" {
@@ -55,7 +55,7 @@ func table(values *value) string {
 	return b.String()
 }
 
-// flow writes a value on one line.
+// flow formats a value on one line.
 func flow(v *yaml.Node) string {
 	var parts []string
 	switch v.Kind {
@@ -76,7 +76,7 @@ func flow(v *yaml.Node) string {
 	return strings.ReplaceAll(strings.TrimSpace(v.Value), "\n", " ")
 }
 
-// maxDefault is the length of a default, in characters, that the table shows.
+// maxDefault is the maximum length, in characters, of a default in the table.
 const maxDefault = 90
 
 func code(text string) string {
@@ -86,5 +86,5 @@ func code(text string) string {
 	return "`" + cell(text) + "`"
 }
 
-// cell keeps a text from ending its cell.
+// cell escapes a text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

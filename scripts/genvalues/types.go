@@ -9,21 +9,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// types are the parts of values.types.yaml, whose first lines say how a type is written.
+// types holds the parts of values.types.yaml, whose first lines explain the format.
 type types struct {
 	named  object          // types by name
-	keys   object          // types of values by the last word of their path
+	keys   object          // types of values by the last part of their path
 	values object          // types of values by path
-	used   map[string]bool // names, keys and paths that something has used
+	used   map[string]bool // names, keys and paths that have been used
 }
 
-// words are those of JSON Schema that a type may be written with.
+// words are the keywords of JSON Schema that a type may contain.
 var words = []string{
 	"title", "type", "enum", "minimum", "maximum", "exclusiveMinimum", "pattern", "minLength", "maxLength", "items", "minItems",
 	"uniqueItems", "properties", "patternProperties", "additionalProperties", "minProperties", "required", "$comment",
 }
 
-// ofJSON are the types that JSON Schema has by itself.
+// ofJSON are the types of JSON Schema.
 var ofJSON = []string{"null", "boolean", "integer", "number", "string", "object", "array"}
 
 func readTypes(text []byte) (*types, error) {
@@ -54,13 +54,13 @@ func readTypes(text []byte) (*types, error) {
 	return t, errors.Join(errs...)
 }
 
-// removable says whether a user may remove a section with null.
+// removable reports whether a user may remove a section with null.
 func (t *types) removable(section *value) bool {
 	written, _ := t.values.get(section.path)
 	return written == "section | null"
 }
 
-// find gives the type of a value as the file writes it, and the entry that says it.
+// find returns the type of a value as it is in the file, and the entry that defines it.
 func (t *types) find(v *value) (written any, entry string) {
 	if written, ok := t.values.get(v.path); ok {
 		return written, "values." + v.path
@@ -71,8 +71,8 @@ func (t *types) find(v *value) (written any, entry string) {
 	return nil, ""
 }
 
-// schema turns a type, as the file writes it, into JSON Schema. A type that does
-// not say its own is the implied one.
+// schema converts a type in the file to JSON Schema, with the implied type if it has
+// none.
 func (t *types) schema(written any, implied string) (any, error) {
 	switch written := written.(type) {
 	case string:
@@ -87,7 +87,7 @@ func (t *types) schema(written any, implied string) (any, error) {
 	return nil, fmt.Errorf("must be a type, got %v", written)
 }
 
-// alternatives is the schema of types with " | " between them.
+// alternatives returns the schema of types separated by " | ".
 func (t *types) alternatives(text string) (any, error) {
 	var all []any
 	var errs []error
@@ -116,7 +116,7 @@ func (t *types) alternatives(text string) (any, error) {
 	return object{{"anyOf", all}}, nil
 }
 
-// expand is JSON Schema with types in place of schemas, made complete.
+// expand converts JSON Schema that refers to types to complete JSON Schema.
 func (t *types) expand(written object, implied string) (any, error) {
 	var errs []error
 	sub := func(v any) any {
@@ -155,7 +155,7 @@ func (t *types) expand(written object, implied string) (any, error) {
 	return full, errors.Join(errs...)
 }
 
-// impliedType is the type that the words of JSON Schema imply, or else another.
+// impliedType returns the type that the keywords of JSON Schema imply, or else other.
 func impliedType(written object, other string) string {
 	switch {
 	case written.has("items"):
@@ -168,7 +168,7 @@ func impliedType(written object, other string) string {
 	return other
 }
 
-// definitions are the schemas of all named types.
+// definitions returns the schemas of all named types.
 func (t *types) definitions() (object, error) {
 	var all object
 	var errs []error
@@ -183,7 +183,7 @@ func (t *types) definitions() (object, error) {
 	return append(all, handedDefinitions()...), errors.Join(errs...)
 }
 
-// cutNull takes null out of a type's alternatives, and says whether it was there.
+// cutNull removes null from a type's alternatives, and reports whether it was there.
 func cutNull(written any) (rest any, cut bool) {
 	switch written := written.(type) {
 	case string:
@@ -197,7 +197,7 @@ func cutNull(written any) (rest any, cut bool) {
 	return written, false
 }
 
-// hasNull says whether a named type accepts null by itself.
+// hasNull reports whether a named type accepts null.
 func (t *types) hasNull(written any) bool {
 	name, _ := written.(string)
 	named, _ := t.named.get(name)

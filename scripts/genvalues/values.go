@@ -8,8 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A value is a key of values.yaml: one with a comment that users set, or a
-// section of others.
+// A value is a key of values.yaml: one that users set, with a comment, or a section.
 type value struct {
 	path     string // "envoy.drain.port"; empty for the whole file
 	key      string // "port"
@@ -60,7 +59,7 @@ func (v *value) readChildren() error {
 	return errors.Join(errs...)
 }
 
-// comment is the last line above a key that is marked.
+// comment returns the last marked line above a key.
 func comment(key *yaml.Node) string {
 	lines := strings.Split(key.HeadComment, "\n")
 	text, ok := strings.CutPrefix(lines[len(lines)-1], commentMark)
@@ -72,12 +71,12 @@ func comment(key *yaml.Node) string {
 
 func (v *value) section() bool { return len(v.children) > 0 }
 
-// empty says whether the default is null, {} or [].
+// empty reports whether the default is null, {} or [].
 func (v *value) empty() bool {
 	return v.node.Tag == "!!null" || v.node.Kind != yaml.ScalarNode && len(v.node.Content) == 0
 }
 
-// walk calls f for a section, and for all that is in it, from the top.
+// walk calls f for a section and everything in it, from the top.
 func (v *value) walk(f func(*value)) {
 	f(v)
 	for _, child := range v.children {

@@ -31,7 +31,7 @@ import (
 
 const namespace = "fleets"
 
-// A cluster has a ScaledObject, its Deployment and the ready pods of that.
+// A cluster has a ScaledObject, its Deployment and the Deployment's ready pods.
 type cluster struct {
 	scale.ScaleInterface
 	t       *testing.T
@@ -90,7 +90,7 @@ func metric(i int, trigger hpa.Trigger) autoscaling.MetricSpec {
 	return autoscaling.MetricSpec{External: &autoscaling.ExternalMetricSource{Metric: name, Target: target}}
 }
 
-// look reads a trigger as both of KEDA's loops do. The answer is in thousandths.
+// look reads a trigger with the code that both of KEDA's loops use. The answer is in thousandths.
 func (c *cluster) look(i int, answer hpa.Answer) (value int64, fellBack bool, err error) {
 	var raw []external_metrics.ExternalMetricValue
 	if answer.Err == nil {
@@ -106,7 +106,7 @@ func (c *cluster) look(i int, answer hpa.Answer) (value int64, fellBack bool, er
 	return got[0].Value.MilliValue(), fellBack, nil
 }
 
-// poll moves the fleet, and keeps what KEDA keeps, as the API server does.
+// poll changes the fleet, and stores what KEDA stores, as the API server would.
 func (c *cluster) poll(active, failed bool) {
 	result := c.execute.RequestScale(context.Background(), c.object, active, failed, executor.ScaleExecutorOptions{})
 	if result.LastActiveTime != nil {

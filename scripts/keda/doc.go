@@ -1,3 +1,3 @@
-// Package keda holds internal/hpa against KEDA's own code: what a failed trigger reads, and how polls move the fleet.
-// It is a module of its own because KEDA and Kubernetes' controller need other versions of the same modules.
+// Package keda compares internal/hpa with KEDA's own code: the value of a failed trigger, and how polls change the fleet.
+// It is a separate module because KEDA and Kubernetes' controller need other versions of the same modules.
 package keda

@@ -18,7 +18,7 @@ var (
 	seed      = flag.Uint64("seed", 1, "of the first history")
 )
 
-// Fleets that KEDA takes to zero or an idle size, over random histories of polls and looks of the HPA.
+// Fleets that KEDA scales to zero or to an idle size agree with KEDA's, over random histories of polls and HPA syncs.
 func TestFleetsMoveAsWithKEDA(t *testing.T) {
 	seen := map[string]int{}
 	for i := range uint64(*histories) {
@@ -44,7 +44,7 @@ func compare(t *testing.T, seed uint64, seen map[string]int) {
 	}
 	c := newCluster(t, spec, int32(r.IntN(5)))
 	start := time.Now()
-	// Whole seconds meet the very end of a cool-down; KEDA keeps no others.
+	// KEDA stores whole seconds, so the end of a cool-down is hit exactly.
 	waits := pick(r, []time.Duration{10 * time.Second, 5 * time.Second},
 		[]time.Duration{10 * time.Second, 2500 * time.Millisecond, 333 * time.Millisecond})
 	for range 40 {
@@ -80,7 +80,7 @@ func compare(t *testing.T, seed uint64, seen map[string]int) {
 	}
 }
 
-// pollKEDA is a poll of KEDA: one trigger that sees work is enough, and so is one that fails.
+// pollKEDA is a poll of KEDA. The fleet is active if one trigger sees work, or fails.
 func pollKEDA(c *cluster, spec hpa.Spec, answers []hpa.Answer, seen map[string]int) {
 	seen["polls"]++
 	active, failed := false, false
@@ -94,7 +94,7 @@ func pollKEDA(c *cluster, spec hpa.Spec, answers []hpa.Answer, seen map[string]i
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// randomSpec has KEDA ask by itself, since it has a size of its own to go to.
+// randomSpec returns a spec with which KEDA polls, because the fleet may be at zero or at the idle size.
 func randomSpec(r *rand.Rand) hpa.Spec {
 	s := hpa.Spec{
 		Max:             12,

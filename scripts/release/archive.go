@@ -11,15 +11,15 @@ import (
 	"path/filepath"
 )
 
-// A file goes into an archive.
+// A file is an entry of an archive.
 type file struct {
 	name string
 	mode int64
 	data []byte
 }
 
-// tree reads a file, or all below a folder in the order of their names, less those whose base name matches a pattern. In
-// the archive they are below another name.
+// tree reads a file, or all files below a folder sorted by name, except those whose base name matches an ignored pattern.
+// Their names in the archive begin with to instead of from.
 func tree(from, to string, ignored []string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
@@ -42,7 +42,7 @@ func tree(from, to string, ignored []string) ([]file, error) {
 	return files, err
 }
 
-// archive is a compressed tar file without a trace of who made it, and when.
+// archive returns a compressed tar file that does not depend on who made it and when.
 func (r *release) archive(files []file) ([]byte, error) {
 	var out bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -54,7 +54,7 @@ func (r *release) archive(files []file) ([]byte, error) {
 		return w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(size), ModTime: r.time, Format: tar.FormatUSTAR})
 	}
 	made := map[string]bool{".": true}
-	// folder writes a folder and those that it is in: Helm makes none that its archive does not name.
+	// folder writes a folder and its parents: Helm creates only the folders that an archive names.
 	var folder func(name string) error
 	folder = func(name string) error {
 		if made[name] {

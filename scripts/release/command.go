@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// plugin.yaml, in the form that Helm 3 and Helm 4 read, makes the unpacked archive a plugin: helm supersonic query …
+// plugin is plugin.yaml for Helm 3 and Helm 4. It makes the unpacked archive a plugin: helm supersonic query …
 const plugin = `name: %[1]s
 version: %[2]s
 usage: print the queries of the chart %[1]s, render it, and check and migrate its values
@@ -51,7 +51,8 @@ func (r *release) command(target string) error {
 	return r.put(name+".cdx.json", modules)
 }
 
-// contents are the command, what makes it a plugin, and what the README's commands and links name.
+// contents returns the files of an archive: the command, plugin.yaml, and everything that the README's commands and links
+// refer to.
 func (r *release) contents(program string, metadata []byte) ([]file, error) {
 	binary, err := os.ReadFile(program)
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *release) contents(program string, metadata []byte) ([]file, error) {
 	return files, nil
 }
 
-// build compiles the command to the same bytes in every folder.
+// build compiles the command. The result does not depend on the folder.
 func build(program, goos, goarch string) error {
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./cmd/supersonic")
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=",

@@ -1,9 +1,9 @@
-// Command release writes a release into a folder: for each platform an archive with the command, which is also a plugin
-// of Helm, and the modules in it (CycloneDX); the packaged chart; and the checksums. With a key, what Helm installs is
-// signed as Helm verifies it, and so are the checksums.
+// Command release writes a release into a folder: for each platform an archive with the command, which is also a Helm
+// plugin, and a list of its modules (CycloneDX); the packaged chart; and the checksums. With a key, the checksums are
+// signed, and so is everything that Helm installs, in the way that Helm verifies.
 //
-// Two runs on the same files, with the same Go and the same SOURCE_DATE_EPOCH, write the same bytes; only signatures
-// hold the time at which they were made.
+// Two runs on the same files, with the same Go and the same SOURCE_DATE_EPOCH, write the same bytes, except for the
+// signatures, which contain their time.
 package main
 
 import (
@@ -60,14 +60,14 @@ func run(out string, targets []string, k key) error {
 	return nil
 }
 
-// A release is one that is being written, by a program that runs in the root of the repository.
+// A release is being written. The working directory is the root of the repository.
 type release struct {
 	name, version string // of the chart, and of everything else
 	chartYAML     []byte
-	time          time.Time // of every file in an archive
+	time          time.Time // modification time of every file in an archive
 	out           string
 	signer        *signer
-	sums          []string // lines of the checksums
+	sums          []string // lines of the checksum file
 }
 
 func newRelease(out string, k key) (*release, error) {
@@ -107,7 +107,7 @@ func (r *release) put(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(r.out, name), data, 0o644)
 }
 
-// putSigned writes an archive, and its signature over that and the metadata that Helm shows.
+// putSigned writes an archive, and a signature of it and of the metadata that Helm shows.
 func (r *release) putSigned(name string, data, metadata []byte) error {
 	if err := r.put(name, data); err != nil || r.signer == nil {
 		return err
@@ -129,7 +129,7 @@ func (r *release) chart() error {
 	if err != nil {
 		return err
 	}
-	// Helm reads Chart.yaml first if it is first.
+	// Chart.yaml comes first, as in the archives of helm package.
 	first := r.name + "/Chart.yaml"
 	slices.SortStableFunc(files, func(a, b file) int {
 		switch {

@@ -9,7 +9,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// modules lists what a program is made of, as its linker recorded it.
+// modules lists the modules of a program, as recorded by its linker.
 func (r *release) modules(program string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

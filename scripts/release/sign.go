@@ -13,7 +13,7 @@ import (
 	"helm.sh/helm/v4/pkg/provenance"
 )
 
-// A key is what the caller says of the key to sign with.
+// A key identifies the key to sign with.
 type key struct{ ring, name, passphrase string }
 
 // A signer signs with an unlocked key.
@@ -40,7 +40,7 @@ func (k key) open() (*signer, error) {
 	return &signer{s}, nil
 }
 
-// unlock is the passphrase, which Helm's library asks for only if the key has one.
+// unlock returns the passphrase. Helm's library calls it only if the key has one.
 func (k key) unlock() ([]byte, error) {
 	if k.passphrase == "" {
 		return nil, fmt.Errorf("must be set, since the key %q is locked", k.name)
@@ -57,7 +57,7 @@ func (k key) unlock() ([]byte, error) {
 	return []byte(strings.TrimRight(line, "\r\n")), err
 }
 
-// provenance signs an archive as Helm verifies it.
+// provenance returns the signature of an archive, in the form that Helm verifies.
 func (s *signer) provenance(name string, archive, metadata []byte) ([]byte, error) {
 	text, err := s.ClearSign(archive, name, bytes.Clone(metadata))
 	return []byte(text), err

@@ -1,20 +1,25 @@
--- Drains this Envoy before its pod is stopped. Envoy's Lua filter (Lua 5.1, LuaJIT) runs it for one GET.
+-- Drains this Envoy before its pod is stopped. Envoy's Lua filter (Lua 5.1, LuaJIT) runs it for the GET of the kubelet,
+-- and for what that GET starts. Envoy drops the coroutine of a GET when its client goes away.
 --
--- While its health check fails, Envoy sends a GOAWAY to each client with the next response; calls continue. The answer
--- is sent once no call has been in progress for a second, after config.least_ms at the earliest and config.most_ms at
--- the latest. Listeners stay open, because clients may reach this pod until every node knows that it is going away.
--- Held calls (config.hold) get their answer shortly before the end, so that none is cut off.
+-- While somebody waits for the answer, clients get a GOAWAY with their responses, ever more of them over
+-- config.least_ms. The answer is sent once no call has been in progress for QUIET_MS, after config.least_ms at the
+-- earliest and config.most_ms at the latest. Until then Envoy accepts connections, because clients may reach this pod
+-- until every node knows that it is going away. Held calls (config.hold) get their answer shortly before the end.
 --
--- Any pod that reaches the port can start a drain, and leave at any time. If no stop follows, everything ends by
--- itself: the health check passes again, and calls are held.
+-- Others than the kubelet may reach the port. So nothing outlasts a drain by more than seconds, and a thousand GETs ask
+-- the admin interface as often as one.
 
-local ADMIN, CLOCK = "supersonic_admin", "drain_clock"
-local OURS = { stats = true, drain = true, drain_clock = true, admin = true, gate_wait = true }
+local ADMIN, CLOCK, WORK = "supersonic_admin", "drain_clock", "drain_work"
+local OURS = { stats = true, drain = true, drain_clock = true, drain_work = true, admin = true, gate_wait = true }
 -- The regular expression (^http\..+\.downstream|prometheus_cluster\.upstream)_rq_(pending_)?active$
 local ACTIVE = "(%5Ehttp%5C..%2B%5C.downstream%7Cprometheus_cluster%5C.upstream)_rq_(pending_)%3Factive%24"
-local POLL_MS, QUIET_POLLS = 250, 4
-local LAST_MS = 3000 -- enough for held calls to notice, and for QUIET_POLLS
-local ENDS_MS = config.most_ms + 2000 -- a stopping Envoy has stopped by then
+local POLL_MS, QUIET_MS = 250, 1000
+local LEAVE_MS = 200 -- of each POLL_MS, how long clients are asked to leave in the end
+local LAST_MS = 3000 -- enough for held calls to notice, and for QUIET_MS
+
+-- Per worker, for all GETs: when the drain began, when a GET last waited for it, when the admin interface was last
+-- asked, when it last answered, and when calls were last in progress, or unknown.
+local began_ms, waited_ms, asked_ms, read_ms, busy_ms = 0, 0, 0, 0, 0
 
 local function admin(handle, method, path)
   local headers, body = handle:httpCall(ADMIN, { [":method"] = method, [":path"] = path, [":authority"] = "admin" },
@@ -40,42 +45,76 @@ local function active(handle)
   return math.max(calls, 0)
 end
 
-local function pause(handle)
+local function pause(handle, ms)
   handle:httpCall(CLOCK, { [":method"] = "GET", [":path"] = "/", [":authority"] = "clock",
-    ["x-envoy-fault-delay-request"] = tostring(POLL_MS) }, nil, 10 * POLL_MS)
+    ["x-envoy-fault-delay-request"] = string.format("%d", ms) }, nil, ms + 2000)
 end
 
--- Set each time, because the gate forgets it when it is reloaded.
+-- For a while, every response comes with a GOAWAY. Runs detached from the GET that starts it, so that it always ends.
+local function leave(handle)
+  admin(handle, "POST", "/healthcheck/fail")
+  pause(handle, tonumber(handle:headers():get("x-drain-ms")))
+  while not admin(handle, "POST", "/healthcheck/ok") do
+    pause(handle, POLL_MS)
+  end
+  handle:respond({ [":status"] = "200" }, "")
+end
+
+local function start_leave(handle, ms)
+  handle:httpCall(WORK, { [":method"] = "POST", [":path"] = "/leave", [":authority"] = "drain",
+    ["x-drain-ms"] = string.format("%d", ms) }, nil, { asynchronous = true, timeout_ms = 60000 })
+end
+
+-- What one GET does for all of its worker, at most once per POLL_MS.
+local function work(handle)
+  local now = handle:timestamp()
+  if math.abs(now - waited_ms) > QUIET_MS then
+    began_ms, busy_ms = now, now
+  end
+  waited_ms = now
+  if math.abs(now - asked_ms) < POLL_MS then
+    return
+  end
+  asked_ms = now
+  start_leave(handle, LEAVE_MS * math.min(1, (now - began_ms) / config.least_ms))
+  local calls = active(handle)
+  now = handle:timestamp()
+  if calls ~= 0 or math.abs(now - read_ms) > QUIET_MS then
+    busy_ms = now
+  end
+  read_ms = calls and now or read_ms
+end
+
+local function quiet(now)
+  return read_ms - busy_ms >= QUIET_MS and math.abs(now - read_ms) < QUIET_MS
+end
+
+-- The gate forgets it after seconds, or when it is reloaded.
 local function end_waits(handle)
   handle:httpCall("gate_probe", { [":method"] = "GET", [":path"] = "/stop", [":authority"] = "gate" }, nil, 1000)
 end
 
--- Detached, so that it happens even if the caller leaves.
-local function end_drain_later(handle)
-  handle:httpCall(CLOCK, { [":method"] = "POST", [":path"] = "/healthcheck/ok", [":authority"] = "admin",
-    ["x-envoy-fault-delay-request"] = tostring(ENDS_MS) }, nil, { asynchronous = true, timeout_ms = 2 * ENDS_MS })
-end
-
-function envoy_on_request(handle)
+local function drain(handle)
   local began = handle:timestamp()
-  end_drain_later(handle)
-  local quiet = 0
   while true do
     local spent = handle:timestamp() - began
-    -- Each time, because an earlier drain may have ended meanwhile.
-    if not admin(handle, "POST", "/healthcheck/fail") then
-      handle:respond({ [":status"] = "503" }, "the admin interface did not answer\n")
-    end
     if spent >= config.most_ms then
       handle:respond({ [":status"] = "200" }, "calls are left\n")
     end
     if config.hold and spent >= config.most_ms - LAST_MS then
       end_waits(handle)
     end
-    quiet = active(handle) == 0 and quiet + 1 or 0
-    if quiet >= QUIET_POLLS and spent >= config.least_ms then
+    work(handle)
+    if spent >= config.least_ms and quiet(handle:timestamp()) then
       handle:respond({ [":status"] = "200" }, "drained\n")
     end
-    pause(handle)
+    pause(handle, POLL_MS)
   end
+end
+
+function envoy_on_request(handle)
+  if handle:headers():get(":path") == "/leave" then -- of the internal listener
+    leave(handle)
+  end
+  drain(handle)
 end

@@ -149,17 +149,9 @@ load_balancing_policy:
     - lb_endpoints:
       - endpoint: {address: {socket_address: {address: 127.0.0.1, port_value: {{ include "supersonic.envoy.adminPort" . }}}}}
 {{- if eq .Values.envoy.drain.method "hook" }}
-- name: drain_clock
-  connect_timeout: 1s
-  typed_extension_protocol_options:
-    envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
-      "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
-      explicit_http_config: {http2_protocol_options: {}}
-  load_assignment:
-    cluster_name: drain_clock
-    endpoints:
-    - lb_endpoints:
-      - endpoint: {address: {envoy_internal_address: {server_listener_name: drain_clock}}}
+{{- /* However many GETs others send to the hook, the kubelet's gets its pauses. */}}
+{{ include "supersonic.gate.internalCluster" (dict "name" "drain_clock" "listener" "drain_clock" "limit" 1000000) }}
+{{ include "supersonic.gate.internalCluster" (dict "name" "drain_work" "listener" "drain_work" "limit" 1000000) }}
 {{- end }}
 {{- if include "supersonic.gate.enabled" . }}
 {{ include "supersonic.gate.clusters" (include "supersonic.gate.settings" . | fromJson) }}

@@ -205,7 +205,7 @@ envoy.auth.enabled: must be false with envoy.external_config.load_from_configmap
 envoy.external_config.configmap_name: must name a ConfigMap if envoy.external_config.load_from_configmap is true, got ""
 {{- end }}
 {{- $ours := list
-  "-c" "--config-path" "--config-yaml" "--service-node" "--service-cluster" "--drain-time-s"
+  "-c" "--config-path" "--config-yaml" "--service-node" "--service-cluster"
   "--disable-hot-restart" "--mode" "--restart-epoch" "--admin-address-path" }}
 {{- range include "supersonic.envoy.userArgs" . | fromJsonArray }}
 {{- $flag := regexFind "^[^ =]+" . }}

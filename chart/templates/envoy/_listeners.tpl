@@ -57,7 +57,8 @@ also while it drains, when the admin interface's own /ready is 503.
 The preStop hook of a stopping pod, called before SIGTERM, which would cut running
 calls: clients are asked to reconnect elsewhere, and the answer is sent when no call
 is left. Kubernetes can only send GET but the admin interface needs POST, so a
-script translates. The port is in no Service, and the request carries a header.
+script translates. The port is in no Service, and the request carries a header, but
+any pod may know both, so the effect of a GET ends with it.
 */ -}}
 {{- define "supersonic.envoy.drainListeners" -}}
 - name: drain
@@ -94,16 +95,31 @@ script translates. The port is in no Service, and the request carries a header.
         - name: envoy.filters.http.lua
           disabled: true
           typed_config:
-            "@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
-            stat_prefix: drain
-            default_source_code:
-              inline_string: |
-                local config = {
-                  least_ms = {{ mul 1000 (int64 .Values.envoy.drain.timeSeconds) }},
-                  most_ms = {{ mul 1000 (int64 .Values.envoy.drain.seconds) }},
-                  hold = {{ .Values.envoy.hold.enabled }},
-                }
-                {{- .Files.Get "files/envoy-drain.lua" | nindent 16 }}
+            {{- include "supersonic.envoy.drainScript" . | nindent 12 }}
+        {{- include "supersonic.envoy.router" . | nindent 8 }}
+- name: drain_work
+  internal_listener: {}
+  traffic_direction: OUTBOUND
+  drain_type: MODIFY_ONLY
+  filter_chains:
+  - filters:
+    - name: envoy.filters.network.http_connection_manager
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+        stat_prefix: drain_work
+        codec_type: HTTP2
+        route_config:
+          name: drain_work
+          virtual_hosts:
+          - name: drain_work
+            domains: ["*"]
+            routes:
+            - match: {path: /leave}
+              direct_response: {status: 404}
+        http_filters:
+        - name: envoy.filters.http.lua
+          typed_config:
+            {{- include "supersonic.envoy.drainScript" . | nindent 12 }}
         {{- include "supersonic.envoy.router" . | nindent 8 }}
 - name: drain_clock
   internal_listener: {}
@@ -123,8 +139,6 @@ script translates. The port is in no Service, and the request carries a header.
           - name: drain_clock
             domains: ["*"]
             routes:
-            - match: {path: /healthcheck/ok}
-              route: {cluster: supersonic_admin}
             - match: {prefix: /}
               direct_response: {status: 200}
         http_filters:
@@ -133,4 +147,18 @@ script translates. The port is in no Service, and the request carries a header.
             "@type": type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault
             delay: {header_delay: {}, percentage: {numerator: 100}}
         {{- include "supersonic.envoy.router" . | nindent 8 }}
+{{- end -}}
+
+{{- /* The script of the hook, for the GET and for what goes on without it. Takes the root context. */ -}}
+{{- define "supersonic.envoy.drainScript" -}}
+"@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
+stat_prefix: drain
+default_source_code:
+  inline_string: |
+    local config = {
+      least_ms = {{ mul 1000 (int64 .Values.envoy.drain.timeSeconds) }},
+      most_ms = {{ mul 1000 (int64 .Values.envoy.drain.seconds) }},
+      hold = {{ .Values.envoy.hold.enabled }},
+    }
+    {{- .Files.Get "files/envoy-drain.lua" | nindent 4 }}
 {{- end -}}

@@ -122,7 +122,6 @@ volumeMounts:
 {{- $args = concat $args (list
   "--service-cluster" (include "supersonic.names.instance" .)
   "--service-node" "$(POD_NAME)"
-  "--drain-time-s" (printf "%d" (int64 $envoy.drain.timeSeconds))
   "--disable-hot-restart") -}}
 {{- $given := include "supersonic.envoy.userArgs" . | fromJsonArray -}}
 {{- $workers := include "supersonic.envoy.workers" . -}}

@@ -189,18 +189,6 @@ func (p *proxy) rollOver(t testing.TB, values string, service *relay) *proxy {
 	return fresh
 }
 
-// Whoever reaches the port can't make Envoy shed its clients by accident, or do anything else.
-func TestDrainHook(t *testing.T) {
-	p := start(t, envoy.ProxyOptions{})
-	for _, target := range []string{"/drain", "/", "/drain_listeners", "/quitquitquit", "/stats", "/ready"} {
-		for _, method := range []string{"GET", "POST"} {
-			if status, _ := request(t, p.Addr(t, "drain"), method, target); status != http.StatusNotFound {
-				t.Errorf("%s %s without the header: %d, want 404", method, target, status)
-			}
-		}
-	}
-}
-
 // A call that outlasts the drain is not waited for longer than the pod has.
 func TestDrainEndsInTime(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 3}}"})
@@ -213,18 +201,8 @@ func TestDrainEndsInTime(t *testing.T) {
 		return p.Value(t, "envoy_http_downstream_rq_active", "envoy_http_conn_manager_prefix", "ingress_grpc") == 1
 	})
 	start := time.Now()
-	r, err := http.NewRequest(http.MethodGet, "http://"+p.Addr(t, "drain")+"/drain", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("x-supersonic-drain", "stop")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, _ := io.ReadAll(response.Body)
-	if took := time.Since(start); string(body) != "calls are left\n" || took < 3*time.Second || took > 18*time.Second {
+	body := p.askDrain(t.Context(), t)
+	if took := time.Since(start); body != "calls are left\n" || took < 3*time.Second || took > 18*time.Second {
 		t.Errorf("the hook: %q after %s, want \"calls are left\" after 3 s, before the 18 s of the pod are over", body, took)
 	}
 }
@@ -243,7 +221,7 @@ func TestHeldCallsWhileDraining(t *testing.T) {
 	start := time.Now()
 	p.preStop(t)
 	r := <-ended
-	if r.Code != codes.Unavailable || r.Message != "no replica is ready, and this Envoy is shutting down; try again" {
+	if r.Code != codes.Unavailable || r.Message != shuttingDown {
 		t.Errorf("the call that waited: %v %q", r.Code, r.Message)
 	}
 	if took := time.Since(start); took < 3*time.Second {

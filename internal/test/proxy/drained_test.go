@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,58 +13,221 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// A drain that no stop follows, which any pod that reaches the port can start, ends by itself: clients keep their
-// connections again, and calls are held.
+const shuttingDown = "no replica is ready, and this Envoy is shutting down; try again"
+
+// Whoever reaches the port can start a drain. Its effect ends with it.
 func TestDrainWithoutStop(t *testing.T) {
-	for name, attack := range map[string]func(*proxy, *testing.T){
-		"once":          func(p *proxy, t *testing.T) { p.preStop(t) },
-		"twice":         func(p *proxy, t *testing.T) { p.preStop(t); p.preStop(t) },
-		"caller-leaves": (*proxy).startDrain,
+	for name, attack := range map[string]func(*proxy, testing.TB){
+		"one":                func(p *proxy, t testing.TB) { p.askDrains(t, 1, settle) },
+		"client-that-leaves": func(p *proxy, t testing.TB) { p.askDrains(t, 1, 2500*time.Millisecond) },
+		"three-hundred":      func(p *proxy, t testing.TB) { p.askDrains(t, 300, settle) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, envoy.ProxyOptions{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 3}}"})
+			p := start(t, envoy.ProxyOptions{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 5}}"})
 			p.infer(t, codes.OK)
-			attack(p, t)
-			envoy.Await(t, settle, "clients that are told to reconnect", func() bool { return p.reconnects(t) })
-			envoy.Await(t, settle, "clients that keep their connections", func() bool { return !p.reconnects(t) })
 			p.Triton.Down()
 			p.awaitHealthy(t, 0)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
-			if r := p.Client.Call(ctx, envoy.RepositoryIndex, nil); r.Code != codes.DeadlineExceeded {
-				t.Errorf("a call while no replica is ready: %v %q, want it to wait", r.Code, r.Message)
+			stop := p.startHeldCalls(t)
+			attack(p, t)
+			if told := stop(); told == 0 {
+				t.Error("no held call was told that Envoy is shutting down")
 			}
+			p.holdsAgain(t)
+			p.keepsConnections(t)
 		})
 	}
 }
 
-// startDrain calls the hook and leaves before its answer.
-func (p *proxy) startDrain(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+// The drain of the kubelet is as good as ever, whatever others have done or do meanwhile.
+func TestRollFailsNoCallWhileOthersDrain(t *testing.T) {
+	const values = "envoy: {drain: {timeSeconds: 2, seconds: 20}}"
+	p := start(t, envoy.ProxyOptions{Values: values})
+	p.Triton.SetDelayOf(envoy.RepositoryIndex, longCall)
+	p.infer(t, codes.OK)
+	p.askDrains(t, 1, settle)
+	p.keepsConnections(t)
+
+	service := startRelay(t, p.Addr(t, "listener_grpc"))
+	clients := startLoad(t, service.addr, 16)
+	envoy.Await(t, settle, "work", func() bool { return clients.count() > 200 })
+	ctx, cancel := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for i := range 200 {
+		others.Go(func() {
+			for ctx.Err() == nil { // some stay, some come and go
+				soon, leave := context.WithTimeout(ctx, time.Duration(1+i)*100*time.Millisecond)
+				p.askDrain(soon, t)
+				leave()
+			}
+		})
+	}
+	p.rollOver(t, values, service)
+	cancel()
+	others.Wait()
+	clients.end(t)
+}
+
+// askDrains sends what the kubelet sends, as often at once, by clients that stay so long.
+func (p *proxy) askDrains(t testing.TB, gets int, stays time.Duration) {
+	ctx, cancel := context.WithTimeout(t.Context(), stays)
 	defer cancel()
+	var wait sync.WaitGroup
+	for range gets {
+		wait.Go(func() { p.askDrain(ctx, t) })
+	}
+	wait.Wait()
+}
+
+func (p *proxy) askDrain(ctx context.Context, t testing.TB) (answer string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Addr(t, "drain")+"/drain", http.NoBody)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return ""
 	}
 	r.Header.Set("x-supersonic-drain", "stop")
-	if response, err := http.DefaultClient.Do(r); err == nil {
-		body, _ := io.ReadAll(response.Body)
-		t.Errorf("the hook has answered: %d %q", response.StatusCode, body)
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	return string(body)
+}
+
+// startHeldCalls has a client with a held call at any time, which keeps drains from ending early. What it gives stops
+// the client, and counts the calls that were told of the end.
+func (p *proxy) startHeldCalls(t testing.TB) (stop func() (told int)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	told := make(chan int, 1)
+	go func() {
+		n := 0
+		for ctx.Err() == nil {
+			if r := p.Client.Call(ctx, envoy.RepositoryIndex, nil); r.Message == shuttingDown {
+				n++
+			}
+		}
+		told <- n
+	}()
+	envoy.Await(t, settle, "a held call", func() bool { return p.cluster(t, "upstream_rq_active", "gate_wait") == 1 })
+	return func() int {
+		cancel()
+		return <-told
 	}
 }
 
-// reconnects reports whether clients open a connection for each call.
-func (p *proxy) reconnects(t *testing.T) bool {
+// holdsAgain waits until a call is held for longer than one that hears of a drain, and brings a replica for the next.
+func (p *proxy) holdsAgain(t testing.TB) {
 	t.Helper()
-	before := p.connections(t)
-	for range 5 {
+	envoy.Await(t, 10*time.Second, "a call that is held again", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		return p.Client.Call(ctx, envoy.RepositoryIndex, nil).Code == codes.DeadlineExceeded
+	})
+	held := make(chan envoy.Reply, 1)
+	go func() { held <- p.Client.Call(t.Context(), envoy.RepositoryIndex, nil) }()
+	envoy.Await(t, settle, "a held call", func() bool { return p.cluster(t, "upstream_rq_active", "gate_wait") == 1 })
+	p.Triton.Up(t)
+	if r := <-held; r.Code != codes.OK {
+		t.Errorf("a call held after the drain: %v %q", r.Code, r.Message)
+	}
+}
+
+// keepsConnections waits until clients are not asked to reconnect, soon after the last drain has ended.
+func (p *proxy) keepsConnections(t testing.TB) {
+	t.Helper()
+	envoy.Await(t, 3*time.Second, "100 calls on one connection", func() bool { return p.reconnects(t, 100) == 0 })
+}
+
+// reconnects is how many connections a client opens for its next calls.
+func (p *proxy) reconnects(t testing.TB, calls int) float64 {
+	t.Helper()
+	connections := func() float64 {
+		return p.Value(t, "envoy_http_downstream_cx_total", "envoy_http_conn_manager_prefix", "ingress_grpc")
+	}
+	before := connections()
+	for range calls {
 		p.infer(t, codes.OK)
 	}
-	return p.connections(t) > before
+	return connections() - before
 }
 
-// connections is the number of connections that clients have ever made.
-func (p *proxy) connections(t *testing.T) float64 {
+// A drain does not take the pod out of the Service.
+func TestReadyWhileDraining(t *testing.T) {
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 5}}"})
+	ended := make(chan bool)
+	go func() { p.askDrains(t, 1, settle); close(ended) }()
+	envoy.Await(t, settle, "clients that are asked to leave", func() bool { return p.reconnects(t, 5) > 1 })
+	for range 100 {
+		if status, _ := request(t, p.Addr(t, "stats"), "GET", "/ready"); status != http.StatusOK {
+			t.Fatalf("readiness: %d", status)
+		}
+	}
+	<-ended
+}
+
+// However many wait for a drain, the admin interface, which runs on Envoy's main thread, is asked as often as for one.
+func TestManyDrainsCostOne(t *testing.T) {
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 30}}"})
+	p.infer(t, codes.OK)
+	p.Triton.SetDelay(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go p.Client.Call(ctx, envoy.ModelInfer, nil)
+	var others sync.WaitGroup
+	for range 500 {
+		others.Go(func() { p.askDrain(ctx, t) })
+	}
+	envoy.Await(t, settle, "500 drains", func() bool {
+		return p.Value(t, "envoy_http_downstream_rq_active", "envoy_http_conn_manager_prefix", "drain") == 500
+	})
+	asked := func() float64 { return p.cluster(t, "upstream_rq_total", "supersonic_admin") }
+	before, began := asked(), time.Now()
+	envoy.Await(t, settle, "some questions", func() bool { return asked() >= before+100 })
+	// Each of two workers asks, fails the health check and lets it pass, four times a second.
+	if took := time.Since(began); took < 3*time.Second {
+		t.Errorf("100 questions within %s, want at most 24 a second", took)
+	}
+	cancel()
+	others.Wait()
+}
+
+// Nothing but the kubelet's request, in whatever form, starts a drain or does anything else.
+func TestDrainHook(t *testing.T) {
+	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1}}"})
+	p.infer(t, codes.OK)
+	const good = "x-supersonic-drain: stop\r\n"
+	for _, target := range []string{"/drain", "/", "/drain_listeners", "/quitquitquit", "/stats", "/ready", "/leave"} {
+		for _, method := range []string{"GET", "POST"} {
+			p.drainIsNotFound(t, method, target, "")
+		}
+	}
+	for _, method := range []string{"POST", "HEAD", "PUT", "DELETE", "OPTIONS"} {
+		p.drainIsNotFound(t, method, "/drain", good)
+	}
+	for _, target := range []string{
+		"/", "/leave", "/drain/", "//drain", "/Drain", "/%64rain", "/drain%2f", "/./drain", "/drain;x", "/healthcheck/fail",
+		"/drain_listeners", "/quitquitquit", "http://x/leave",
+	} {
+		p.drainIsNotFound(t, "GET", target, good)
+	}
+	for _, header := range []string{
+		"x-supersonic-drain: Stop\r\n", "x-supersonic-drain: \r\n", "x-supersonic-drain: stop, stop\r\n",
+		"x-supersonic-drain: stop2\r\n", "x_supersonic_drain: stop\r\n", "x-drain-ms: 60000\r\n",
+	} {
+		p.drainIsNotFound(t, "GET", "/drain", header)
+	}
+	p.keepsConnections(t)
+	if status, body := request(t, p.Addr(t, "drain"), "GET", "/drain?x=/leave", good, good); status != http.StatusOK || body != "drained\n" {
+		t.Errorf("GET /drain?x=/leave with the header twice: %d %q", status, body)
+	}
+	p.keepsConnections(t)
+}
+
+func (p *proxy) drainIsNotFound(t testing.TB, method, target, header string) {
 	t.Helper()
-	return p.Value(t, "envoy_http_downstream_cx_total", "envoy_http_conn_manager_prefix", "ingress_grpc")
+	if status, _ := request(t, p.Addr(t, "drain"), method, target, header); status != http.StatusNotFound && status != http.StatusBadRequest {
+		t.Errorf("%s %s with %q: %d, want 404", method, target, header, status)
+	}
 }

@@ -12,15 +12,17 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// request sends one HTTP/1.1 request as it is written, and gives the status, 0 for a closed connection, and the body.
-func request(t testing.TB, addr, method, target string) (int, string) {
+// request sends one HTTP/1.1 request as it is written, with lines of headers. It gives the status, 0 for a closed
+// connection, and the body.
+func request(t testing.TB, addr, method, target string, header ...string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", method, target); err != nil {
+	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, target, strings.Join(header, ""))
+	if _, err := conn.Write([]byte(head)); err != nil {
 		t.Fatal(err)
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})

@@ -29,7 +29,7 @@ func addInputs(f *pflag.FlagSet, in *render.Inputs) {
 	f.StringArrayVar(&in.SetLiteral, "set-literal", nil, "`KEY=STRING`, taken literally (repeatable)")
 }
 
-// given says whether a user gave any values.
+// given reports whether a user gave any values.
 func given(in render.Inputs) bool {
 	return len(in.Files)+len(in.Set)+len(in.SetString)+len(in.SetFile)+len(in.SetJSON)+len(in.SetLiteral) > 0
 }

@@ -22,7 +22,7 @@ func (r *run) dropHolds() {
 	}
 }
 
-// held says whether the values are for a branch with one of those sections.
+// held reports whether the values are for a branch with one of those sections.
 func (r *run) held() bool {
 	return slices.ContainsFunc(r.parts, func(p *part) bool {
 		return slices.ContainsFunc(holds, func(section string) bool { return has(p.old, split(section)) })

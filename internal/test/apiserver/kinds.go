@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// A kind is one that the server has.
+// A kind is one that the server stores.
 type kind struct {
 	schema.GroupVersionKind
 	plural string
 	custom bool // defined by a CRD
 }
 
-// kinds are those that the chart renders, and what Helm needs.
+// kinds are those that the chart renders, and those that Helm needs.
 var kinds = []kind{
 	of("", "v1", "ConfigMap"),
 	of("", "v1", "Namespace"),
@@ -81,7 +81,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// converter knows the fields of Kubernetes' own types, and deduces those of others.
+// converter uses the schema of Kubernetes' own types, and deduces that of others.
 type converter struct{ own, deduced managedfields.TypeConverter }
 
 func (c converter) of(o runtime.Object) managedfields.TypeConverter {
@@ -105,7 +105,7 @@ func tracker() clienttesting.ObjectTracker {
 	return clienttesting.NewFieldManagedObjectTracker(scheme, kubernetes.Codecs.UniversalDecoder(), fields)
 }
 
-// addDiscovery tells clients what kinds there are.
+// addDiscovery serves the list of kinds to clients.
 func addDiscovery(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api", answer(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}))
 	lists := map[schema.GroupVersion]*metav1.APIResourceList{}
@@ -142,7 +142,7 @@ func addDiscovery(mux *http.ServeMux) {
 	mux.HandleFunc("GET /openapi/v3", answer(map[string]any{"paths": documents}))
 }
 
-// openAPI says of each kind that the server checks its fields, so that clients need not.
+// openAPI declares that the server validates fields, so that clients do not.
 func openAPI(version schema.GroupVersion, list *metav1.APIResourceList) any {
 	type object = map[string]any
 	paths := object{}

@@ -1,5 +1,5 @@
-// Package apiserver is a Kubernetes API server without a cluster behind it, for programs that install and upgrade: it
-// keeps objects and who owns their fields, with the code of client-go, and runs nothing.
+// Package apiserver is a Kubernetes API server without a cluster, for programs that install and upgrade. It stores
+// objects and the owners of their fields, with the code of client-go, and runs no pods.
 package apiserver
 
 import (
@@ -24,14 +24,14 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// A Server is one that is asked at a kubeconfig.
+// A Server can be reached with its kubeconfig.
 type Server struct {
 	t          testing.TB
 	Kubeconfig string
 	objects    clienttesting.ObjectTracker
 }
 
-// Start starts an empty server, which ends with the test.
+// Start starts an empty server, which stops at the end of the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, objects: tracker()}
@@ -64,7 +64,7 @@ func write(w http.ResponseWriter, code int, object any) {
 
 var statusType = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
 
-// A target is what a path names.
+// A target is the resource or the object that a path names.
 type target struct {
 	kind            kind
 	namespace, name string
@@ -122,7 +122,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, object)
 }
 
-// act does what a request asks for.
+// act executes a request.
 func (s *Server) act(r *http.Request, at target, body []byte) (runtime.Object, error) {
 	resource, query := at.kind.resource(), r.URL.Query()
 	manager := query.Get("fieldManager")
@@ -173,7 +173,7 @@ func put(method string, at target, object runtime.Object, manager string) client
 	return action
 }
 
-// defaulted gives a Deployment the size that the API server gives one that has none.
+// defaulted sets the default size of a Deployment, as the API server does.
 func (s *Server) defaulted(object runtime.Object, err error) (runtime.Object, error) {
 	if d, ok := object.(*appsv1.Deployment); ok && err == nil && d.Spec.Replicas == nil {
 		d = d.DeepCopy()
@@ -185,7 +185,7 @@ func (s *Server) defaulted(object runtime.Object, err error) (runtime.Object, er
 	return object, err
 }
 
-// selectItems keeps the items of a list that a selector matches.
+// selectItems filters a list by a selector.
 func selectItems(list runtime.Object, selector string) error {
 	wanted, err := labels.Parse(selector)
 	if err != nil {
@@ -208,7 +208,7 @@ func selectItems(list runtime.Object, selector string) error {
 	return meta.SetList(list, kept)
 }
 
-// Deployment is one of the live Deployments.
+// Deployment returns a live Deployment.
 func (s *Server) Deployment(namespace, name string) *appsv1.Deployment {
 	s.t.Helper()
 	object, err := s.objects.Get(appsv1.SchemeGroupVersion.WithResource("deployments"), namespace, name)
@@ -230,7 +230,7 @@ func (s *Server) Scale(namespace, name string, size int32) {
 	}
 }
 
-// Names are the objects in a namespace, as Kind/name, without what Helm keeps of a release.
+// Names returns the objects in a namespace, as Kind/name, without Helm's own records of releases.
 func (s *Server) Names(namespace string) map[string]bool {
 	s.t.Helper()
 	all := map[string]bool{}
@@ -256,7 +256,7 @@ func (s *Server) Names(namespace string) map[string]bool {
 	return all
 }
 
-// decode reads an object; unknown fields are refused, as a server with field validation does.
+// decode reads an object. Unknown fields are errors, as in a server with strict field validation.
 func (k kind) decode(body []byte) (runtime.Object, error) {
 	if bytes.HasPrefix(body, []byte("k8s\x00")) { // protobuf, in which clients send Kubernetes' own kinds
 		object, _, err := kubernetes.Codecs.UniversalDeserializer().Decode(body, nil, nil)

@@ -16,7 +16,7 @@ import (
 )
 
 // An addressCase is a file of testdata/addresses: prometheus.external as a user
-// writes it, and what each consumer has to read.
+// writes it, and the configuration of each consumer.
 type addressCase struct {
 	External map[string]any `json:"external"`
 	Want     consumers      `json:"want"`
@@ -24,20 +24,20 @@ type addressCase struct {
 
 type consumers struct {
 	URL            string            `json:"url"`            // KEDA's serverAddress and Grafana's data source
-	KEDA           map[string]string `json:"keda"`           // metadata of the trigger beside the query
+	KEDA           map[string]string `json:"keda"`           // metadata of the trigger, without the query
 	Authentication map[string]any    `json:"authentication"` // spec of KEDA's TriggerAuthentication
-	Grafana        map[string]any    `json:"grafana"`        // the data source beside its name and URL
+	Grafana        map[string]any    `json:"grafana"`        // the data source, without its name and URL
 	Envoy          endpoint          `json:"envoy"`          // the gate's and the metrics collector's
-	Files          []string          `json:"files"`          // in every pod that asks
+	Files          []string          `json:"files"`          // in every pod that queries
 }
 
-// endpoint is what Envoy needs to know of Prometheus.
+// endpoint is Envoy's configuration of Prometheus.
 type endpoint struct {
 	Host, Authority, Path, SNI, Query string
 	Port                              int
 }
 
-// Every consumer of Prometheus reads one address.
+// All consumers of Prometheus use the same address.
 func TestPrometheusAddress(t *testing.T) {
 	files, err := filepath.Glob("testdata/addresses/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -136,8 +136,8 @@ func datasource(t *testing.T, m render.Manifests, wantURL string) map[string]any
 	return source
 }
 
-// clientFiles are the files that the pods which ask Prometheus mount: the same
-// in each.
+// clientFiles returns the files mounted in every pod that queries Prometheus, which
+// must be the same.
 func clientFiles(t *testing.T, m render.Manifests) []string {
 	t.Helper()
 	var first []string
@@ -199,7 +199,7 @@ func projected(t *testing.T, deployment map[string]any) []string {
 	return files
 }
 
-// bootstrap is the part of an Envoy configuration that says where Prometheus is.
+// bootstrap is the part of an Envoy configuration with the address of Prometheus.
 type bootstrap struct {
 	StaticResources struct {
 		Clusters []cluster `json:"clusters"`

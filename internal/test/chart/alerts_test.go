@@ -15,7 +15,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-// alertValues are the values of the files of testdata/alerts that need others than watched.
+// alertValues holds the values for those files of testdata/alerts that need others than watched.
 var alertValues = map[string]string{
 	"fleet-at-zero": strings.Replace(watched, "maxReplicaCount: 4", "maxReplicaCount: 4, zeroIdleReplicas: true", 1),
 }
@@ -55,7 +55,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// alertNames are the alerts of the rendered rules, sorted.
+// alertNames returns the alerts in the rendered rules, sorted.
 func alertNames(t *testing.T, values string) []string {
 	t.Helper()
 	var names []string
@@ -68,8 +68,8 @@ func alertNames(t *testing.T, values string) []string {
 	return names
 }
 
-// seen notes which alerts a file of cases expects to fire, and which not to. An alert that fires must have been quiet at
-// the evaluation before.
+// seen records which alerts a file of cases expects to fire, and which not. An alert that fires must not have fired at the
+// previous evaluation.
 func seen(t *testing.T, text []byte, fires, quiet map[string]bool) {
 	t.Helper()
 	type expected struct {
@@ -124,7 +124,8 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// An alert is rendered only where it can go quiet: where the release has what it reads, and where what it asks for is not done yet.
+// An alert is rendered only if it can resolve: if the release has the series that it reads, and if the values do not
+// already follow its advice.
 func TestAlertsFollowTheValues(t *testing.T) {
 	always := []string{"PodsUnschedulable", "RequestsFail"}
 	ofEnvoy := []string{
@@ -163,7 +164,7 @@ func TestAlertsFollowTheValues(t *testing.T) {
 	}
 }
 
-// Alerts on the start of replicas wait for twice the startup budget.
+// Alerts about replicas that start wait for twice the startup budget.
 func TestStartUpAlerts(t *testing.T) {
 	for probe, want := range map[string]string{
 		"{initialDelaySeconds: 300, periodSeconds: 10, failureThreshold: 60}": "1800s",
@@ -179,7 +180,7 @@ func TestStartUpAlerts(t *testing.T) {
 	}
 }
 
-// An Envoy that is not scraped does not affect a metric of the user's own, and the alert says so.
+// With a custom metric, the alert about an Envoy that is not scraped does not claim that the load is unknown.
 func TestAlertWithOwnMetric(t *testing.T) {
 	m := manifest.Render(t, watched+"serverLoadMetric: vector(1)\n")
 	rules := rulesOf(t, manifest.File(t, m, prometheusConfigMap, "rules.yml"))

@@ -19,7 +19,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// A bound is what the schema takes and refuses of some values.
+// A bound lists what the schema accepts and rejects for some values.
 type bound struct{ Takes, Refuses, Of []any }
 
 func bounds(t *testing.T) map[string]bound {
@@ -44,7 +44,7 @@ func bounds(t *testing.T) map[string]bound {
 	return of
 }
 
-// The schema takes what is just inside of each bound, and refuses what is just outside.
+// The schema accepts values just inside each bound, and rejects values just outside.
 func TestBounds(t *testing.T) {
 	doc, check := schema(t)
 	table := bounds(t)
@@ -80,7 +80,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// schema is the chart's, as it is written and compiled.
+// schema returns the chart's schema, parsed as JSON and compiled.
 func schema(t *testing.T) (doc map[string]any, check *jsonschema.Schema) {
 	t.Helper()
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(string(manifest.Chart(t).Schema)))
@@ -98,7 +98,7 @@ func schema(t *testing.T) (doc map[string]any, check *jsonschema.Schema) {
 	return parsed.(map[string]any), check
 }
 
-// refused says whether the schema refuses a value at a path, whatever else it misses.
+// refused reports whether the schema rejects a value at a path, ignoring missing keys.
 func refused(t *testing.T, check *jsonschema.Schema, path string, value any) bool {
 	t.Helper()
 	keys := strings.Split(strings.ReplaceAll(path, "[0]", ".0"), ".")
@@ -124,7 +124,7 @@ func concerns(e *jsonschema.ValidationError, keys []string) bool {
 
 var repetition = regexp.MustCompile(`^(.)\{(\d+)\}$`)
 
-// repeated turns a{15} into what it stands for.
+// repeated expands a{15} to fifteen a.
 func repeated(v any) any {
 	m := repetition.FindStringSubmatch(fmt.Sprint(v))
 	if m == nil {
@@ -134,7 +134,7 @@ func repeated(v any) any {
 	return strings.Repeat(m[1], number)
 }
 
-// limits are the words with which the schema bounds a value.
+// limits holds the keywords of JSON Schema that bound a value.
 var limits = []string{
 	"minimum", "maximum", "exclusiveMinimum", "enum", "const", "pattern", "minLength", "maxLength", "minItems", "uniqueItems",
 	"minProperties",
@@ -143,8 +143,8 @@ var limits = []string{
 // anyString is the bound of every string, which the generator of the schema adds and tests.
 const anyString = json.Number("65536")
 
-// eachBound calls visit with each part of the schema that bounds a value, and the path of the value. It leaves out what
-// is handed through to Kubernetes.
+// eachBound calls visit with each part of the schema that bounds a value, and the path of the value, except for values
+// that are passed through to Kubernetes.
 func eachBound(doc, part map[string]any, path string, visit func(string, map[string]any)) {
 	if ref, ok := part["$ref"].(string); ok && !strings.Contains(ref, "/handed") {
 		named := doc["definitions"].(map[string]any)[strings.TrimPrefix(ref, "#/definitions/")]
@@ -174,7 +174,7 @@ func eachBound(doc, part map[string]any, path string, visit func(string, map[str
 	below(part["additionalProperties"], path+".a")
 }
 
-// inside are the values at a bound that the schema takes.
+// inside returns the accepted values at a bound.
 func inside(part map[string]any) (at []any) {
 	members, _ := part["enum"].([]any)
 	for _, v := range append([]any{part["minimum"], part["maximum"], part["const"]}, members...) {

@@ -24,7 +24,7 @@ type valuesCase struct {
 	vals      map[string]any
 }
 
-// A values file names the release and namespace that its text is written for:
+// A values file may name its release and namespace:
 // # release: sonic-a, namespace: cms
 var caseRelease = regexp.MustCompile(`(?m)^# release: ([^\s,]+)(?:, namespace: (\S+))?$`)
 

@@ -16,7 +16,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// annotation reads an annotation for Artifact Hub, a document of its own; unknown fields are refused.
+// annotation parses an annotation for Artifact Hub, which is a YAML document. Unknown fields are errors.
 func annotation[T any](t *testing.T, name string) T {
 	t.Helper()
 	var value T
@@ -27,7 +27,7 @@ func annotation[T any](t *testing.T, name string) T {
 	return value
 }
 
-// Chart.yaml has what catalogues of charts show, in their form.
+// Chart.yaml has the metadata that catalogues of charts show, in their format.
 func TestChartMetadata(t *testing.T) {
 	meta := manifest.Chart(t).Metadata
 	icon, err := os.ReadFile("../../../docs/icon.svg")
@@ -69,7 +69,7 @@ func TestChartMetadata(t *testing.T) {
 
 var imageOf = regexp.MustCompile(`(?m)^\s+(?:- )?image: "?([^"\s]+)"?$`)
 
-// Artifact Hub scans the images that it is told: those of every container of the chart.
+// Artifact Hub scans the listed images, which must be those of every container of the chart.
 func TestChartMetadataNamesEveryImage(t *testing.T) {
 	want := map[string]bool{}
 	for _, text := range manifest.Render(t, observing["everything"]+"\nkeda: {enabled: true}") {
@@ -86,7 +86,7 @@ func TestChartMetadataNamesEveryImage(t *testing.T) {
 	}
 }
 
-// The changes that catalogues show are sentences of the changelog, in the section of this version.
+// The listed changes are sentences from this version's section of the changelog.
 func TestChartMetadataChanges(t *testing.T) {
 	text, err := os.ReadFile("../../../CHANGELOG.md")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestChartMetadataChanges(t *testing.T) {
 	}
 }
 
-// version is the chart's, from Chart.yaml.
+// version returns the version in Chart.yaml.
 func version(t *testing.T) string {
 	t.Helper()
 	var meta struct{ Version string }
@@ -120,7 +120,7 @@ func version(t *testing.T) string {
 	return meta.Version
 }
 
-// The chart's README names every example, with what its first line says.
+// The chart's README lists every example with its first line.
 func TestExamplesAreListed(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(chartDir, "README.md"))
 	if err != nil {

@@ -26,7 +26,7 @@ func envoyService(t testing.TB, m render.Manifests) corev1.Service {
 	return manifest.Object[corev1.Service](t, m, "envoy/service.yaml")
 }
 
-// What Pod Security "restricted" asks for, a root file system that nothing writes to, and no token.
+// Envoy's pod meets the Pod Security Standard "restricted", and has a read-only root file system and no token.
 func TestEnvoyPodRestricted(t *testing.T) {
 	pod := envoyPod(t, manifest.Render(t, ""))
 	c := pod.Containers[0]
@@ -55,7 +55,7 @@ func podTemplate(t testing.TB, values string) corev1.PodTemplateSpec {
 	return manifest.Object[appsv1.Deployment](t, manifest.Render(t, values), "envoy/deployment.yaml").Spec.Template
 }
 
-// Envoy reads its configuration once; the gate's files it reads again, so a new threshold must not cost a connection.
+// Envoy reads its configuration once, but reloads the gate's files, so a new threshold must not restart it.
 func TestEnvoyRestarts(t *testing.T) {
 	const gated = "prometheus: {enabled: true}\nenvoy: {rate_limiter: {prometheus_based: {enabled: true, ramp: %}}}\n"
 	base := strings.Replace(gated, "%", "0", 1)
@@ -119,11 +119,11 @@ func TestEnvoyReplicas(t *testing.T) {
 	}
 }
 
-// 0.3.1 rendered envoy.args and read none of them.
+// Envoy gets envoy.args, which 0.3.1 ignored.
 func TestEnvoyArguments(t *testing.T) {
 	for _, c := range []struct {
 		name, values string
-		want         []string // after ours
+		want         []string // after the chart's
 	}{
 		{"default", "", []string{"--concurrency", "8", "--log-level", "info"}},
 		{
@@ -227,7 +227,7 @@ envoy:
 	}
 }
 
-// Helm prints integers of a values file from 1,000,000 on in exponent form, which Envoy and Kubernetes refuse.
+// Helm prints integers of a values file from 1,000,000 on in exponent form, which Envoy and Kubernetes reject.
 func TestLargeNumbers(t *testing.T) {
 	m := manifest.Render(t, `
 envoy:
@@ -245,7 +245,7 @@ envoy:
 	}
 }
 
-// Envoy's admin interface can stop it: only the pod itself reaches it, and no Service leads to it or to the drain hook.
+// Envoy's admin interface, which can stop it, is reachable only within the pod, and so is the drain hook.
 func TestAdminHidden(t *testing.T) {
 	old := `envoy: {service: {ports: [{name: grpc, port: 8001, targetPort: 8001}, {name: admin, port: 9901, targetPort: 9911}]}}`
 	for name, values := range map[string]string{"default": "", "earlier-values": old} {
@@ -265,7 +265,7 @@ func TestAdminHidden(t *testing.T) {
 	}
 }
 
-// The stats port follows an admin entry of values for 0.3.1.
+// The stats port is that of the entry admin in values for 0.3.1.
 func TestStatsPortOf031(t *testing.T) {
 	m := manifest.Render(t, `envoy: {service: {ports: [{name: grpc, port: 80, targetPort: 8005}, {name: admin, port: 1, targetPort: 9911}]}}`)
 	got := map[string]int32{}
@@ -281,7 +281,7 @@ func TestStatsPortOf031(t *testing.T) {
 	}
 }
 
-// An autoscaler of the user's own decides; there may be several pods.
+// With envoy.replicas null, another autoscaler decides, and several pods are assumed.
 func TestEnvoyWithoutReplicas(t *testing.T) {
 	m := manifest.Render(t, "envoy: {replicas: null}")
 	d := manifest.Object[appsv1.Deployment](t, m, "envoy/deployment.yaml")

@@ -13,7 +13,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// Who else is around: pods of other namespaces, and addresses outside the cluster.
+// outsiders are pods of other namespaces, and addresses outside the cluster.
 var outsiders = []party{
 	{name: "stranger", namespace: "elsewhere", ports: []string{"80"}},
 	{name: "neighbour", namespace: manifest.Options.Namespace, ports: []string{"80"}},
@@ -52,7 +52,7 @@ const namedEgress = `
     telemetry: [{ipBlock: {cidr: "2001:db8::/64"}}]
 `
 
-// insideFlows are those between the components of the release, when all of them run.
+// insideFlows are the connections between the components of the release, when all of them run.
 const insideFlows = `
 envoy opentelemetry-collector:4317
 envoy opentelemetry-collector:4318
@@ -75,7 +75,7 @@ triton opentelemetry-collector:4317
 triton opentelemetry-collector:4318
 `
 
-// enteringFlows are those of others to the release, when all components run and all peers are named.
+// enteringFlows are the connections of others to the release, when all components run and all peers are named.
 const enteringFlows = `
 client envoy:8001
 keda prometheus:9090
@@ -87,7 +87,7 @@ viewer grafana:3000
 viewer metrics-collector:8003
 `
 
-// dnsFlows are those to the one DNS server that is named, at any port of it.
+// dnsFlows returns the connections to the one DNS server that is named, at its ports.
 func dnsFlows(components ...string) string {
 	var lines strings.Builder
 	for _, c := range components {
@@ -102,7 +102,7 @@ func lines(text string) []string {
 	return slices.Sorted(strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' }))
 }
 
-// releaseFlows are those from and to the release's pods.
+// releaseFlows returns the connections from and to the release's pods.
 func releaseFlows(t *testing.T, m render.Manifests, only ...networkingv1.PolicyType) []string {
 	t.Helper()
 	policies := all[networkingv1.NetworkPolicy](t, m, "NetworkPolicy")
@@ -122,7 +122,7 @@ func releaseFlows(t *testing.T, m render.Manifests, only ...networkingv1.PolicyT
 	})
 }
 
-// Between the release's own pods, the policies of either end allow by themselves what both allow together.
+// Between the release's own pods, the policies for incoming and for outgoing connections allow the same.
 func TestFlowsInBothDirections(t *testing.T) {
 	m := manifest.Render(t, everyPart+namedPeers+namedEgress)
 	outside := map[string]bool{}
@@ -141,7 +141,7 @@ func TestFlowsInBothDirections(t *testing.T) {
 	}
 }
 
-// The release's pods have these flows, and no others.
+// The policies allow these connections of the release's pods, and no others.
 func TestFlows(t *testing.T) {
 	everyone := []string{"envoy", "grafana", "metrics-collector", "opentelemetry-collector", "prometheus", "tempo", "test", "triton"}
 	apiFlows := "prometheus api:6443\nprometheus api:22\n"
@@ -206,8 +206,8 @@ tempo: {enabled: true, tempo: {metricsGenerator: {remoteWriteUrl: "https://metri
 	}
 }
 
-// Where no peers are named, clients and viewers are anyone, DNS and the Kubernetes API any address at their ports, and
-// nothing else opens.
+// If no peers are named, anyone may connect as a client or viewer, and the pods may connect to DNS and the Kubernetes API
+// at any address. Nothing else is allowed.
 func TestFlowsOfAnyone(t *testing.T) {
 	var want strings.Builder
 	want.WriteString(insideFlows + "keda prometheus:9090\nprometheus api:6443\n")

@@ -89,8 +89,8 @@ func TestTemplatesCovered(t *testing.T) {
 	}
 }
 
-// inFull are the golden folders that hold a long text as it is. Every other folder has a line with its digest, so that
-// a change of the text is one diff to read.
+// inFull names the golden folders that contain a long text in full. The others contain a line with its digest, so that a
+// change of the text shows as one diff.
 var inFull = map[string]string{
 	"grafana/dashboards.yaml":  "minimal-full",
 	"envoy/lua-configmap.yaml": "scale-from-zero",
@@ -101,7 +101,7 @@ var inFull = map[string]string{
 // longText is the line above a dashboard, a Lua program or a script.
 var longText = regexp.MustCompile(`^( *)(?:\S+\.json:|inline_string:|-) \|-?$`)
 
-// abridged is a manifest as a golden folder holds it.
+// abridged returns a manifest as it is stored in a golden folder.
 func abridged(folder, path, manifest string) string {
 	if full, ok := inFull[path]; !ok || full == folder {
 		return manifest
@@ -122,8 +122,8 @@ func abridged(folder, path, manifest string) string {
 	return strings.Join(kept, "")
 }
 
-// block gives the lines of a text that is indented deeper than its key: those of the table that a Lua program begins
-// with, which differs between folders, and all.
+// block returns the number of lines of a text that is indented more than its key, and of the table at the beginning of a
+// Lua program, which differs between folders.
 func block(lines []string, indent int) (table, all int) {
 	end := strings.Repeat(" ", indent+2) + "}\n"
 	for all < len(lines) && (strings.TrimSpace(lines[all]) == "" || strings.HasPrefix(lines[all], strings.Repeat(" ", indent+1))) {
@@ -139,7 +139,7 @@ func digest(lines []string, indent int) string {
 	return fmt.Sprintf("%*s# %d lines, sha256 %x\n", indent+2, "", len(lines), sha256.Sum256([]byte(strings.Join(lines, ""))))
 }
 
-// TestAbridgedGoldensSeeEveryLine changes each line of what is abridged.
+// TestAbridgedGoldensSeeEveryLine checks that a change of any line changes the digest.
 func TestAbridgedGoldensSeeEveryLine(t *testing.T) {
 	for path, folder := range inFull {
 		whole, ok := named(t, folder).manifests(t)[path]

@@ -24,10 +24,10 @@ import (
 
 const chartDir = "../../../chart"
 
-// helms are both that users have.
+// helms are the supported versions of Helm.
 var helms = []string{"helm", "helm4"}
 
-// parent is a chart of somebody else's that holds this one.
+// parent is a chart that has this one as a subchart.
 const parent = `apiVersion: v2
 name: parent
 version: 1.0.0
@@ -71,13 +71,13 @@ func run(t testing.TB, program string, args ...string) (stdout, stderr string, e
 	var out, errs bytes.Buffer
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	// Helm reads no settings of whoever runs the test.
+	// The settings of the user who runs the test are not used.
 	cmd.Env = append(os.Environ(), "HELM_NAMESPACE=", "KUBECONFIG=/dev/null")
 	err = cmd.Run()
 	return out.String(), errs.String(), err
 }
 
-// Helm can't be told a chart's version, so both render it as it is.
+// Helm can't override a chart's version, so both render it as it is.
 func TestHelmTemplate(t *testing.T) {
 	c, err := render.Load(chart.FS())
 	if err != nil {
@@ -98,7 +98,7 @@ func TestHelmTemplate(t *testing.T) {
 			if err != nil {
 				t.Fatal(errs)
 			}
-			if helm == "helm4" { // It prints an empty line after each document.
+			if helm == "helm4" { // Helm 4 prints an empty line after each document.
 				want = strings.ReplaceAll(strings.TrimSuffix(want, "\n"), "\n\n---\n", "\n---\n")
 			}
 			if diff := cmp.Diff(want, strings.TrimSpace(got.String())+"\n"); diff != "" {
@@ -124,7 +124,7 @@ func TestHelmLint(t *testing.T) {
 	})
 }
 
-// The pod of helm test asks the fleet through Envoy.
+// The pod of helm test calls the fleet through Envoy.
 func TestHelmTest(t *testing.T) {
 	m := manifest.Render(t, "")
 	bootstrap := manifest.Object[corev1.ConfigMap](t, m, "envoy/configmap.yaml").Data["envoy.yaml"]

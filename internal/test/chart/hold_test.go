@@ -7,7 +7,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// How many calls of one connection may be held.
+// One connection may have a share of the held calls.
 func TestHoldShare(t *testing.T) {
 	const ingress = "ingress: {enabled: true, hostName: a.example.org}"
 	for _, c := range []struct{ hold, envoy, want string }{

@@ -16,7 +16,7 @@ import (
 
 const pin = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// podImages are those of all containers, by pod and container.
+// podImages returns the images of all containers, by pod and container.
 func podImages(t *testing.T, m render.Manifests) map[string]string {
 	t.Helper()
 	images := map[string]string{}
@@ -47,7 +47,7 @@ func TestImagesOfTheLockedDownValues(t *testing.T) {
 	}
 }
 
-// Every image is the one of its value, by digest alone or with a tag, and no other image changes.
+// Each image value, with a digest alone or with a tag too, changes its own image and no other.
 func TestImagesByDigest(t *testing.T) {
 	const collector = "opentelemetry-collector.image."
 	usual := podImages(t, manifest.Render(t, everyPart))
@@ -105,7 +105,7 @@ func TestImagesByDigest(t *testing.T) {
 	}
 }
 
-// The list of images has those of every container, each with a value that names it.
+// The list of images contains that of every container, with the value that sets it.
 func TestListOfImages(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 		images, err := render.Images(manifest.Chart(t), c.vals, c.options())

@@ -11,7 +11,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// The window is compared with the interval of the scrapes, whoever makes them, and Grafana's panels go by it too.
+// The rate interval is compared with the scrape interval of whichever Prometheus scrapes, and Grafana uses it too.
 func TestScrapeInterval(t *testing.T) {
 	shown := regexp.MustCompile(`timeInterval: "?(\w+)`)
 	const external = "external: {enabled: true, url: metrics.example.org%s}, podMonitors: {enabled: true, labels: {a: b}%s}, " +

@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// scaledObject is what KEDA reads. Metadata that is not all strings is refused.
+// scaledObject is what KEDA reads. Metadata that are not strings are an error.
 type scaledObject struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -90,7 +90,7 @@ func TestFleetSizes(t *testing.T) {
 	}
 }
 
-// Each key reaches its own field; no two are alike here.
+// Each key sets its own field, with distinct values.
 func TestScaledObjectKeys(t *testing.T) {
 	s := kedaWith(t, "minReplicaCount: 2, maxReplicaCount: 30, pollingInterval: 7, cooldownPeriod: 701, activationThreshold: 0.25, "+
 		"fallback: {failureThreshold: 4, replicas: 5, behavior: static}", "serverLoadThreshold: 1.5").Spec
@@ -134,7 +134,7 @@ func TestScalingTrigger(t *testing.T) {
 	}
 }
 
-// The wake-up trigger asks for one replica and never for two.
+// The wake-up trigger never asks for more than one replica.
 func TestWakeUpTrigger(t *testing.T) {
 	wake := kedaWith(t, "maxReplicaCount: 1000, "+wakesFrom0, "").Spec.Triggers[1]
 	if wake.MetricType != "AverageValue" || wake.Metadata["threshold"] != "1000000" || wake.Metadata["activationThreshold"] != "0" {
@@ -154,7 +154,7 @@ func TestWakeUpActivationThreshold(t *testing.T) {
 	}
 }
 
-// A metric of the user's own is used as it is.
+// A custom metric is used verbatim.
 func TestOwnMetricVerbatim(t *testing.T) {
 	const metric = "sum(load{path=~\"a\\\\.b\", text='{{ .Release.Name }}'}) # ünïcode: \"x\"\n"
 	vals := manifest.Values(t, "keda: {enabled: true}\n"+ownPrometheus)

@@ -14,7 +14,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-// Helm by itself refuses values of absurd sizes, before it renders anything.
+// Helm, with the chart's schema, rejects values of absurd sizes before it renders anything.
 func TestHelmRefusesAbsurdSizes(t *testing.T) {
 	helm, dir := tools.Path(t, "helm"), t.TempDir()
 	template := func(values string) (string, time.Duration) {
@@ -52,8 +52,8 @@ func TestHelmRefusesAbsurdSizes(t *testing.T) {
 	}
 }
 
-// Every string, list and object with free keys has a bound, down to where nothing can be inside a value. Only the
-// globals of a parent chart, which no template reads, have none.
+// Every string, list and object with arbitrary keys has a bound, at every level. Only the globals of a parent chart, which
+// no template reads, have none.
 func TestEveryValueHasABound(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(manifest.Chart(t).Schema, &schema); err != nil {
@@ -69,7 +69,7 @@ func TestEveryValueHasABound(t *testing.T) {
 	}
 }
 
-// unbounded are the paths of a schema, and of those in it, at which a value may be of any size.
+// unbounded returns the paths in a schema at which a value may have any size.
 func unbounded(at string, s map[string]any) []string {
 	var found []string
 	if _, closed := s["enum"]; !closed && s["const"] == nil && s["$ref"] == nil && s["anyOf"] == nil {

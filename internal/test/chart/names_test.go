@@ -10,7 +10,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// Every component, so that every name is made.
+// everything enables every component, so that every name is used.
 func everything(t testing.TB) valuesCase { return named(t, "minimal-full") }
 
 // Release names that Helm accepts give valid manifests.
@@ -31,7 +31,7 @@ func TestReleaseNamesValid(t *testing.T) {
 	}
 }
 
-// Release names that Kubernetes refuses are refused, with the way out.
+// Release names that Kubernetes would reject are errors that say what to do.
 func TestRefusedReleaseNames(t *testing.T) {
 	for _, name := range []string{"1-sonic", "sonic.v2", "7"} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestReleaseNamesHelmRefuses(t *testing.T) {
 	}
 }
 
-// Two releases in one namespace share nothing, however long and alike their names are.
+// Two releases in one namespace share no objects, even if their names are long and similar.
 func TestReleasesShareNoObject(t *testing.T) {
 	stem := strings.Repeat("long-name-", 5)
 	seen := map[string]string{}

@@ -34,7 +34,7 @@ func TestNetworkPolicyOff(t *testing.T) {
 	}
 }
 
-// Every pod has a network policy, of its own ports.
+// Every pod has a network policy for its own ports.
 func TestNetworkPolicyPorts(t *testing.T) {
 	m := manifest.Render(t, everyPart+"networkPolicy: {enabled: true}")
 	policies := all[networkingv1.NetworkPolicy](t, m, "NetworkPolicy")

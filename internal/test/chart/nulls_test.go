@@ -25,8 +25,8 @@ opentelemetry-collector: {enabled: true}
 metricsCollector: {enabled: true, ingress: {enabled: true, hostName: d.example.org}}
 `
 
-// A section that is set to null, as an empty one in a file is, renders or is
-// refused in a user's words; it never stops a template halfway.
+// A section that is null, as an empty one in a file is, renders or is an error that
+// names its key. It never makes a template fail.
 func TestEmptySections(t *testing.T) {
 	text, err := fs.ReadFile(chart.FS(), "values.yaml")
 	if err != nil {
@@ -46,8 +46,8 @@ func TestEmptySections(t *testing.T) {
 	}
 }
 
-// A key whose default is an empty map or list may be left without a value in a
-// file, and means the same.
+// A key whose default is an empty map or list may have no value in a file, which
+// means the same.
 func TestNullDefaults(t *testing.T) {
 	text, err := fs.ReadFile(chart.FS(), "values.yaml")
 	if err != nil {
@@ -79,7 +79,7 @@ func TestNullDefaults(t *testing.T) {
 	}
 }
 
-// emptyDefaults are the paths of all maps and lists that hold nothing.
+// emptyDefaults returns the paths of all empty maps and lists.
 func emptyDefaults(values map[string]any, at []string) [][]string {
 	var paths [][]string
 	for key, value := range values {
@@ -99,7 +99,7 @@ func emptyDefaults(values map[string]any, at []string) [][]string {
 	return paths
 }
 
-// sections are the paths of all maps that hold keys.
+// sections returns the paths of all maps with keys.
 func sections(values map[string]any, at []string) [][]string {
 	var paths [][]string
 	for key, value := range values {

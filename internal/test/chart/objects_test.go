@@ -14,7 +14,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// Whatever selects pods selects those of its own component, and a Service leads to ports that they have.
+// Every selector selects the pods of its own component, and every Service port is one of theirs.
 func TestSelectors(t *testing.T) {
 	const component = "app.kubernetes.io/component"
 	m := manifest.Render(t, everyPart+`
@@ -59,7 +59,7 @@ triton: {podDisruptionBudget: {enabled: true}}
 	}
 }
 
-// A replica that cannot load its models keeps no node from being drained.
+// A replica that never becomes ready does not prevent the drain of its node.
 func TestBudgetOfReplicasThatNeverStart(t *testing.T) {
 	m := manifest.Render(t, "triton: {podDisruptionBudget: {enabled: true}}")
 	policy := manifest.Object[policyv1.PodDisruptionBudget](t, m, "triton/poddisruptionbudget.yaml").Spec.UnhealthyPodEvictionPolicy
@@ -68,7 +68,7 @@ func TestBudgetOfReplicasThatNeverStart(t *testing.T) {
 	}
 }
 
-// Only Prometheus may ask Kubernetes anything: which pods there are, in its own namespace.
+// Only Prometheus has rights in Kubernetes: to list the pods of its own namespace.
 func TestRights(t *testing.T) {
 	m := manifest.Render(t, everyPart)
 	roles := all[rbacv1.Role](t, m, "Role")
@@ -93,7 +93,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// A rollout may take the time that a replica needs to end, and another to load its models.
+// A rollout may take as long as a replica needs to stop and another one to load its models.
 func TestProgressDeadline(t *testing.T) {
 	for values, want := range map[string]int32{
 		"": 600 + 115 + 300,

@@ -17,7 +17,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// observing are values that turn on everything that watches a release, by name.
+// observing holds values that enable all monitoring of a release, by name.
 var observing = map[string]string{
 	"everything": watched + `
 grafana: {enabled: true, ingress: {enabled: true, hosts: [grafana.example.org], path: /grafana}}
@@ -72,7 +72,7 @@ func TestObservingSchemas(t *testing.T) {
 	}
 }
 
-// TestObservingPods holds each pod to Kubernetes' restricted Pod Security Standard, and to what it needs.
+// TestObservingPods checks that each pod meets the Pod Security Standard "restricted", and has what it needs.
 func TestObservingPods(t *testing.T) {
 	seen := map[string]bool{}
 	for name, values := range observing {
@@ -104,7 +104,7 @@ func TestObservingPods(t *testing.T) {
 	}
 }
 
-// unrestricted says where a pod asks for more than the restricted standard gives, or lets others choose.
+// unrestricted returns how a pod violates the standard "restricted", or depends on defaults that could.
 func unrestricted(pod corev1.PodSpec) []string {
 	var found []string
 	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -139,8 +139,8 @@ func unrestricted(pod corev1.PodSpec) []string {
 	return found
 }
 
-// TestSubchartNames checks that no Deployment has the name of one that chart 0.3.1 made with another
-// selector, which Kubernetes would refuse to change, while Services and claims keep theirs.
+// TestSubchartNames checks that no Deployment has the name of one of 0.3.1 with another selector, which can't be changed.
+// Services and claims keep their names.
 func TestSubchartNames(t *testing.T) {
 	kinds := map[string][]string{}
 	m := manifest.Render(t, observing["everything"])
@@ -169,7 +169,7 @@ func TestSubchartNames(t *testing.T) {
 	}
 }
 
-// TestDocsNameEveryRule holds docs/observing.md to the rules that are rendered.
+// TestDocsNameEveryRule checks that docs/observing.md lists the rendered rules.
 func TestDocsNameEveryRule(t *testing.T) {
 	text, err := os.ReadFile(filepath.FromSlash("../../../docs/observing.md"))
 	if err != nil {
@@ -182,7 +182,7 @@ func TestDocsNameEveryRule(t *testing.T) {
 	}
 }
 
-// An operator picks monitors by their labels, and pods by the monitor's selector and port.
+// An operator selects monitors by their labels, and pods by the monitor's selector and port.
 func TestPodMonitors(t *testing.T) {
 	values := manifest.Values(t, `
 nameOverride: other

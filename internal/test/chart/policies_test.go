@@ -26,7 +26,7 @@ type party struct {
 	ports     []string // "8001", and "53/UDP" for another protocol than TCP
 }
 
-// parties are the pods that the manifests run, by component.
+// parties returns the pods of the manifests, by component.
 func parties(t *testing.T, m render.Manifests) []party {
 	t.Helper()
 	var found []party
@@ -46,7 +46,7 @@ func parties(t *testing.T, m render.Manifests) []party {
 	return found
 }
 
-// flows are the connections that the policies of both ends allow, as "FROM TO:PORT", sorted.
+// flows returns the connections that the policies of both ends allow, as "FROM TO:PORT", sorted.
 func flows(policies []networkingv1.NetworkPolicy, ends []party) []string {
 	var open []string
 	for _, from := range ends {
@@ -98,7 +98,7 @@ func selects(p networkingv1.NetworkPolicy, e party) bool {
 	return e.namespace == p.Namespace && matches(&p.Spec.PodSelector, e.labels)
 }
 
-// opens says whether a rule's ports, which are numbers, have one; no ports are all of them.
+// opens reports whether a rule's ports, which are numbers, include one. No ports means all.
 func opens(ports []networkingv1.NetworkPolicyPort, port string) bool {
 	number, protocol, _ := strings.Cut(port, "/")
 	if protocol == "" {
@@ -109,7 +109,7 @@ func opens(ports []networkingv1.NetworkPolicyPort, port string) bool {
 	})
 }
 
-// names says whether a rule's peers, as those of a policy in a namespace, have an party; no peers are everybody.
+// names reports whether a rule's peers, in a policy of a namespace, include the party. No peers means everybody.
 func names(peers []networkingv1.NetworkPolicyPeer, namespace string, e party) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// on says whether a switch in a user's values, or else in the chart's, is set.
+// on reports whether a switch is on, in the user's values or by default.
 func (c valuesCase) on(t testing.TB, path ...string) bool {
 	t.Helper()
 	all, err := render.Values(manifest.Chart(t), c.vals)
@@ -26,8 +26,8 @@ func (c valuesCase) on(t testing.TB, path ...string) bool {
 	return node == true
 }
 
-// same fails unless the chart's text is the library's query, as an expression,
-// and, for a metric of the user's own, as text too.
+// same checks that the chart's text is the library's query, as an expression and, for
+// a custom metric, as text too.
 func same(t *testing.T, what, text string, s values.Scaling, build func() (promql.Query, error)) {
 	t.Helper()
 	want, err := build()
@@ -46,7 +46,7 @@ func same(t *testing.T, what, text string, s values.Scaling, build func() (promq
 	}
 }
 
-// ask builds a query of the catalogue by its name.
+// ask returns the builder of a query in the catalogue.
 func ask(s values.Scaling, name string) func() (promql.Query, error) {
 	return func() (promql.Query, error) {
 		for _, q := range promql.Queries() {
@@ -58,7 +58,7 @@ func ask(s values.Scaling, name string) func() (promql.Query, error) {
 	}
 }
 
-// The ScaledObject asks the library's query.
+// The ScaledObject has the library's query.
 func TestScaledObjectQuery(t *testing.T) {
 	tried := 0
 	for _, c := range cases(t) {
@@ -80,7 +80,7 @@ func TestScaledObjectQuery(t *testing.T) {
 	}
 }
 
-// The gate asks the library's query.
+// The gate has the library's query.
 func TestGateQuery(t *testing.T) {
 	tried := 0
 	for _, c := range cases(t) {
@@ -102,8 +102,8 @@ func TestGateQuery(t *testing.T) {
 	}
 }
 
-// Every values file, whether it uses the queries or not: the chart's only place
-// that maps values to queries says what the library says.
+// For every values file, the chart maps the values to the library's queries, whether
+// or not they are used.
 func TestScaling(t *testing.T) {
 	forEachValuesFile(t, func(t *testing.T, c valuesCase) {
 		s := c.scaling(t)
@@ -125,7 +125,7 @@ func TestScaling(t *testing.T) {
 	})
 }
 
-// What values can say about the queries, in combinations that no values file has.
+// The same for combinations of values that no values file has.
 func TestScalingOfOtherValues(t *testing.T) {
 	for name, vals := range map[string]map[string]any{
 		"defaults":            {},
@@ -165,7 +165,7 @@ func TestScalingOfOtherValues(t *testing.T) {
 	}
 }
 
-// The admission threshold stands above the scaling threshold.
+// The admission threshold is above the scaling threshold.
 func TestAdmissionThreshold(t *testing.T) {
 	for _, tc := range []struct{ name, values, want string }{
 		{"default", "", "3"},
@@ -185,7 +185,7 @@ func TestAdmissionThreshold(t *testing.T) {
 	}
 }
 
-// thresholds fails unless the chart's numbers are those that Go reads.
+// thresholds checks that the chart's numbers are those of package values.
 func thresholds(t *testing.T, c valuesCase, s values.Scaling) {
 	t.Helper()
 	for define, want := range map[string]float64{

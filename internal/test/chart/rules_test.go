@@ -16,7 +16,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// watched are values under which the chart has every rule.
+// watched holds values with which the chart renders every rule.
 const watched = `
 keda: {enabled: true, maxReplicaCount: 4}
 envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
@@ -29,7 +29,7 @@ tempo: {enabled: true}
 
 const prometheusConfigMap = "prometheus/configmap.yaml"
 
-// rule is one of Prometheus' rules, as the chart writes it.
+// rule is a rule of Prometheus in the chart.
 type rule struct {
 	Record, Alert, Expr, For string
 	Labels, Annotations      map[string]string
@@ -48,7 +48,7 @@ func rulesOf(t testing.TB, text string) []rule {
 	return rules
 }
 
-// promtool runs the real one in a folder.
+// promtool runs the real promtool in a folder.
 func promtool(t testing.TB, dir string, args ...string) {
 	t.Helper()
 	command := exec.Command(tools.Path(t, "promtool"), args...)
@@ -133,7 +133,7 @@ func TestGateReadsRecord(t *testing.T) {
 	}
 }
 
-// TestPrometheusConfig checks what no file of values asks for.
+// TestPrometheusConfig checks settings that no values file uses.
 func TestPrometheusConfig(t *testing.T) {
 	cases := map[string]string{
 		"everything": watched,
@@ -159,7 +159,7 @@ prometheus:
 	}
 }
 
-// TestOperatorRules checks that a Prometheus Operator's way and the embedded one record and alert alike.
+// TestOperatorRules checks that a Prometheus Operator gets the same rules as the embedded Prometheus.
 func TestOperatorRules(t *testing.T) {
 	embedded := rulesOf(t, manifest.File(t, manifest.Render(t, watched), prometheusConfigMap, "rules.yml"))
 	m := manifest.Render(t, `

@@ -11,7 +11,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// identity is what tells an object from all others in a cluster.
+// identity returns what identifies an object in a cluster.
 func identity(t testing.TB, text string) string {
 	t.Helper()
 	var head struct {
@@ -48,7 +48,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// The texts of each file are words that YAML reads as a number, as true or as null.
+// Each file has strings that YAML would read as a number, a boolean or null without quotes.
 func TestStringsStayStrings(t *testing.T) {
 	validator := manifest.For(t, "1.34")
 	files, err := filepath.Glob("testdata/words/*.yaml")

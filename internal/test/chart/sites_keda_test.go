@@ -8,7 +8,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// A slow Prometheus has the time that it needs, in milliseconds, which every KEDA reads.
+// keda.timeout reaches KEDA in milliseconds, which every version reads.
 func TestKEDATimeout(t *testing.T) {
 	s := kedaWith(t, "timeout: 1m30s, "+wakesFrom0, "")
 	for _, trigger := range s.Spec.Triggers {
@@ -21,7 +21,7 @@ func TestKEDATimeout(t *testing.T) {
 	}
 }
 
-// KEDA queries a managed Prometheus with an identity of its cloud.
+// KEDA queries a managed Prometheus with a pod identity.
 func TestKEDAPodIdentity(t *testing.T) {
 	for _, tc := range []struct {
 		name, auth   string

@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// noUsers leaves the users and groups of every pod to the platform, as OpenShift wants it.
+// noUsers leaves the users and groups of every pod to the platform, as OpenShift requires.
 const noUsers = `
 keda: {enabled: true}
 triton: {podSecurityContext: &none {runAsUser: null, runAsGroup: null, fsGroup: null}}
@@ -25,7 +25,7 @@ tempo: {enabled: true, podSecurityContext: *none}
 opentelemetry-collector: {enabled: true, podSecurityContext: *none}
 `
 
-// Where the platform assigns users, no pod asks for one, and each keeps the rest of its security context.
+// If the platform assigns users, no pod sets one, and each keeps the rest of its security context.
 func TestUsersLeftToThePlatform(t *testing.T) {
 	m := manifest.Render(t, noUsers)
 	pods := map[string]corev1.PodSpec{}
@@ -57,7 +57,7 @@ func TestUsersLeftToThePlatform(t *testing.T) {
 	}
 }
 
-// A cluster has the domain that it was given.
+// clusterDomain is used in every host name.
 func TestClusterDomain(t *testing.T) {
 	m := manifest.Render(t, everythingOn+"clusterDomain: k8s.example\n")
 	own := 0
@@ -72,7 +72,7 @@ func TestClusterDomain(t *testing.T) {
 	}
 }
 
-// Where the kernel has no IPv6, Envoy must not ask for it.
+// On a kernel without IPv6, Envoy must not listen on it.
 func TestIPv4Alone(t *testing.T) {
 	m := manifest.Render(t, everythingOn+"ipv6: false\n")
 	for _, path := range []string{"envoy/configmap.yaml", "collector/collector.yaml"} {
@@ -82,7 +82,7 @@ func TestIPv4Alone(t *testing.T) {
 	}
 }
 
-// What a custom configuration needs beside its ConfigMap is mounted, and the own place at /tmp wins.
+// Extra volumes of Envoy are mounted, and one at /tmp replaces the chart's.
 func TestEnvoyExtras(t *testing.T) {
 	d := manifest.Object[appsv1.Deployment](t, manifest.Render(t, `
 envoy:
@@ -109,7 +109,7 @@ envoy:
 	}
 }
 
-// An operator's Prometheus may scrape beside the embedded one: each pod once in each, and each alert once.
+// With an operator's Prometheus and the embedded one, each scrapes every pod once, and only one has the alerts.
 func TestOperatorBesideEmbedded(t *testing.T) {
 	m := manifest.Render(t, "prometheus: {enabled: true, podMonitors: {enabled: true, labels: {release: stack}}}")
 	kinds := map[string]int{}
@@ -127,7 +127,7 @@ func TestOperatorBesideEmbedded(t *testing.T) {
 	}
 }
 
-// The pods of another release query the embedded Prometheus that they share.
+// The pods of another release may query the embedded Prometheus.
 func TestNetworkPolicyOfOtherReleases(t *testing.T) {
 	for _, tc := range []struct {
 		others string

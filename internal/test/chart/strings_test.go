@@ -15,7 +15,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/chart"
 )
 
-// fields collects what Kubernetes' types say of each name of a field: the kinds of its values.
+// fields holds the kinds of values of each field name in Kubernetes' types.
 type fields struct {
 	kinds map[string]map[string]bool
 	seen  map[reflect.Type]bool
@@ -54,7 +54,7 @@ func (f fields) fields(t reflect.Type, name string) {
 	}
 }
 
-// named are the names whose values are of no other kind.
+// named returns the names whose values are only of this kind.
 func (f fields) named(kind string) (names []string) {
 	for name, kinds := range f.kinds {
 		if kinds[kind] && len(kinds) == 1 {
@@ -65,7 +65,7 @@ func (f fields) named(kind string) (names []string) {
 	return names
 }
 
-// The chart knows the strings of what it hands through to Kubernetes.
+// The chart knows which fields that it passes through to Kubernetes are strings.
 func TestNamesOfStrings(t *testing.T) {
 	f := fields{map[string]map[string]bool{}, map[reflect.Type]bool{}}
 	f.walk(reflect.TypeFor[corev1.PodSpec](), "")

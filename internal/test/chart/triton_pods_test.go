@@ -44,7 +44,7 @@ func TestTritonPodRestricted(t *testing.T) {
 	}
 }
 
-// The keys of Triton's pods reach them.
+// Each key of Triton's pods sets its field.
 func TestTritonPodKeys(t *testing.T) {
 	m := manifest.Render(t, `
 imagePullSecrets: [registry, {name: other}]
@@ -102,7 +102,7 @@ triton:
 	}
 }
 
-// The strategy Recreate takes no rollingUpdate.
+// The strategy Recreate has no rollingUpdate.
 func TestRecreate(t *testing.T) {
 	m := manifest.Render(t, `
 envoy: {strategy: {type: Recreate}}
@@ -117,7 +117,7 @@ triton: {strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}
 	}
 }
 
-// With a read-only root file system, /tmp is a volume and caches are in it, unless the user's own volume is there.
+// With a read-only root file system, /tmp is a volume with the caches, unless the user mounts one there.
 func TestReadOnlyTriton(t *testing.T) {
 	const on = "triton: {securityContext: {readOnlyRootFilesystem: true}"
 	caches := []corev1.EnvVar{

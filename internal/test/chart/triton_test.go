@@ -18,7 +18,7 @@ func triton(t testing.TB, m render.Manifests) (appsv1.Deployment, corev1.Contain
 	return d, d.Spec.Template.Spec.Containers[0]
 }
 
-// Under KEDA the number of replicas is the autoscaler's.
+// With KEDA, the manifests do not set the number of replicas.
 func TestTritonReplicas(t *testing.T) {
 	const keda = "keda: {enabled: true}\nprometheus: {enabled: true}\n"
 	for _, tc := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// The example files of 0.3.1, as its users have them. Each begins with its release,
-// where that is not supersonic, and its warnings, as comments.
+// The example files of 0.3.1 render. Each begins with comments: its release, if that
+// is not supersonic, and its warnings.
 func TestValuesFilesOf031(t *testing.T) {
 	validator := manifest.For(t, "1.34")
 	files, err := filepath.Glob("testdata/v031/*.yaml")
@@ -58,16 +58,16 @@ func TestValuesFilesOf031(t *testing.T) {
 	}
 }
 
-// A keyCase sets keys of 0.3.1 to other values than their defaults. Objects are
-// written as Kind/name, then the path to a field, which goes on into a text that
-// holds YAML: ConfigMap/sonic-envoy-config/data/envoy.yaml/admin.
+// A keyCase sets keys of 0.3.1 to values other than their defaults. Fields are written
+// as Kind/name/path, which may continue into a string that contains YAML:
+// ConfigMap/sonic-envoy-config/data/envoy.yaml/admin.
 type keyCase struct {
 	Set      map[string]any    `json:"set"`
 	Want     map[string]any    `json:"want"`     // field: its value
-	Has      map[string]string `json:"has"`      // field: a part of its text
-	Absent   []string          `json:"absent"`   // objects and fields that are not there
-	Errors   []string          `json:"errors"`   // the sentences that refuse the values
-	Warnings []string          `json:"warnings"` // the sentences about values that render
+	Has      map[string]string `json:"has"`      // field: a substring
+	Absent   []string          `json:"absent"`   // objects and fields that must not exist
+	Errors   []string          `json:"errors"`   // expected errors
+	Warnings []string          `json:"warnings"` // expected warnings
 }
 
 func TestKeysOf031(t *testing.T) {
@@ -183,11 +183,11 @@ func step(node any, word string) (any, bool) {
 	return nil, false
 }
 
-// An upgrade from 0.3.1 is refused where a selector changes under a name, and makes
-// a second object where a name changes. S stands for the instance.
+// The objects of 0.3.1. An upgrade fails if the selector of one changes, and creates a
+// second object if a name changes. S stands for the instance.
 var objectsOf031 = []struct {
 	path      string // Kind/name
-	component string // of its selector, where it has one
+	component string // of its selector, if it has one
 }{
 	{"Deployment/S-triton", "triton"},
 	{"Service/S-triton", "triton"},
@@ -206,7 +206,7 @@ var objectsOf031 = []struct {
 	{"Deployment/S-metrics-collector", "metrics-collector"},
 	{"Service/S-metrics-collector", "metrics-collector"},
 	{"Ingress/S-metrics-collector-ingress", ""},
-	// Services that the subcharts made, whose names stand in other people's files.
+	// Services of the subcharts, whose names users have in other files.
 	{"Service/S-prometheus-server", "prometheus"},
 	{"Service/S-grafana", "grafana"},
 	{"Service/S-tempo", "tempo"},

@@ -15,7 +15,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// Each file begins with the sentences that a user sees, as comments.
+// Each file begins with the messages that a user sees, as comments.
 func TestErrorsOfValues(t *testing.T) {
 	forEachCase(t, "testdata/errors/*.yaml", func(t *testing.T, values map[string]any, o render.Options) string {
 		_, err := render.Chart(manifest.Chart(t), values, o)
@@ -45,10 +45,10 @@ func TestWarningsOfValues(t *testing.T) {
 	})
 }
 
-// A case names the Kubernetes that it needs, below its values.
+// A case may name the version of Kubernetes that it needs.
 var caseKubernetes = regexp.MustCompile(`(?m)^# Kubernetes: (\S+)$`)
 
-// forEachCase compares what run says about each file's values with the comments at its top.
+// forEachCase compares the result of run for each file's values with the comments at the top of the file.
 func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]any, render.Options) string) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -74,7 +74,7 @@ func forEachCase(t *testing.T, pattern string, run func(*testing.T, map[string]a
 	}
 }
 
-// leadingComments are the lines of comment at the top of a case, without their marks.
+// leadingComments returns the comment at the top of a case, without #.
 func leadingComments(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -90,7 +90,7 @@ func leadingComments(text string) []string {
 // sentence is a line of a define of errors or warnings: a key, a colon, and the message.
 var sentence = regexp.MustCompile(`(?m)^[a-z{][-\w.{}$ ]*: (.+)$`)
 
-// action is what a template puts into a sentence.
+// action is a template action in a sentence.
 var action = regexp.MustCompile(`\{\{.*?\}\}`)
 
 func TestEveryMessageHasACase(t *testing.T) {

@@ -19,15 +19,15 @@ import (
 	"github.com/fastmachinelearning/supersonic/promql"
 )
 
-// probe is a word that means nothing anywhere.
+// probe is a word without a meaning anywhere.
 const probe = "zqprobe"
 
 var (
-	// Words that YAML reads as something else than a string.
+	// Words that YAML does not read as strings.
 	unlike = []string{"null", "true", "1", "~", "y", "0x1"}
 	// Names that the templates use themselves.
 	ours = []string{"health", "metrics", "http", "grpc", "envoy", "gate", "tls", "clients", "triton_grpc_service"}
-	// Strings that leave their place if they are printed as they are.
+	// Strings that break out of their place if they are not quoted.
 	hostile = []string{
 		"a\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: kube-system}\n",
 		"a: {b: [c", `a"b'c`, "]] .. os.exit() .. [[", "{{ fail \"\" }}", "# a", "- a", "*a", "&a b", "!!int 1", "%a", "|", ">-",
@@ -66,8 +66,8 @@ triton:
 imagePullSecrets: [one, {name: two}]
 `
 
-// A string from the values arrives as the same string wherever it is rendered, whatever
-// it says: nothing else of the manifests depends on it.
+// A string from the values is the same string wherever it is rendered, whatever its
+// content, and nothing else in the manifests depends on it.
 func TestWordsStayStrings(t *testing.T) {
 	text, err := fs.ReadFile(chart.FS(), "values.yaml")
 	if err != nil {
@@ -78,7 +78,7 @@ func TestWordsStayStrings(t *testing.T) {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
 			taken := slices.DeleteFunc(slices.Clone(paths), func(path []any) bool {
-				return path[0] == "nameOverride" || key(path) == "envoy.auth.jwt_issuer" || // names have digests of it; two issuers are not the same
+				return path[0] == "nameOverride" || key(path) == "envoy.auth.jwt_issuer" || // names contain its digest, and two issuers must differ
 					slices.Contains(hostile, word) && (path[0] == "grafana" || path[0] == "metricsCollector") // INI and a URL
 			})
 			taken = accepted(t, accepted(t, taken, probe), word)
@@ -97,7 +97,7 @@ func TestWordsStayStrings(t *testing.T) {
 	}
 }
 
-// The words that YAML reads as something else are words in these.
+// Words that YAML does not read as strings are accepted as names in these values.
 func TestNamesMayBeAnyWord(t *testing.T) {
 	for _, word := range unlike {
 		path := []any{"envoy", "auth", "providers", 0, "issuer"}
@@ -119,7 +119,7 @@ func TestNamesMayBeAnyWord(t *testing.T) {
 	}
 }
 
-// accepted are the paths that may be set to the word, all of them at once.
+// accepted returns the paths that can be set to the word at the same time.
 func accepted(t testing.TB, paths [][]any, word string) [][]any {
 	t.Helper()
 	for {
@@ -143,7 +143,7 @@ func accepted(t testing.TB, paths [][]any, word string) [][]any {
 	}
 }
 
-// under says whether a key is the field or inside it, or the other way around.
+// under reports whether a key is the field or inside it, or the other way around.
 func under(field, key string) bool {
 	field, key = strings.ReplaceAll(field, `"`, "")+".", key+"."
 	inner := strings.NewReplacer("[", ".[")
@@ -166,7 +166,7 @@ func key(path []any) string {
 	return text.String()
 }
 
-// stringLeaves are the paths to every string, of maps (by key) and the first of each list (by number).
+// stringLeaves returns the paths to all strings, by key of a map and index of a list, of which only the first item counts.
 func stringLeaves(value any, at []any) [][]any {
 	var paths [][]any
 	switch value := value.(type) {
@@ -184,7 +184,7 @@ func stringLeaves(value any, at []any) [][]any {
 	return paths
 }
 
-// withWord are the values with the strings set, where there is such a string or none.
+// withWord returns values with the word at these paths, if there is a string or nothing.
 func withWord(t testing.TB, paths [][]any, word string) map[string]any {
 	t.Helper()
 	values := manifest.Values(t, withLists)
@@ -219,7 +219,7 @@ func set(at any, path []any, word string) {
 	}
 }
 
-// trees are all objects, with the YAML that ConfigMaps hold read too.
+// trees returns all objects, with the YAML in ConfigMaps parsed too.
 func trees(t testing.TB, values map[string]any) any {
 	t.Helper()
 	m, err := render.Chart(manifest.Chart(t), values, manifest.Options)
@@ -246,7 +246,7 @@ func tree(t testing.TB, text string) any {
 	return opened(t, value)
 }
 
-// opened reads strings that are YAML themselves, and drops digests of other objects.
+// opened parses strings that are YAML themselves, and removes digests of other objects.
 func opened(t testing.TB, value any) any {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -266,7 +266,7 @@ func opened(t testing.TB, value any) any {
 	return object
 }
 
-// replaced is a copy with a word in place of the probe, in keys too.
+// replaced returns a copy with a word in place of the probe, also in keys.
 func replaced(value any, word string) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -65,7 +65,7 @@ func (r *recorder) add(m model.Metric, pod string, value float64) {
 	r.values[series] = append(values, fmt.Sprint(value))
 }
 
-// read says whether a dashboard or a query reads the series of that name.
+// read reports whether a dashboard or a query reads the series of that name.
 func read(name string) bool {
 	for _, prefix := range []string{
 		"nv_inference_", "nv_cpu_", "envoy_server_live", "envoy_server_uptime", "envoy_server_memory_allocated",

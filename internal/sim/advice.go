@@ -71,7 +71,7 @@ func (f *searching) advice() (*Advice, error) {
 		a.Measure, a.unit = "p90", seconds
 	}
 	chosen := f.best(s.Seeds)
-	if chosen == nil {
+	if chosen == nil || a.Interrupted {
 		chosen = f.best(1) // it has not run with every seed, or keeps nothing
 	}
 	if chosen == nil {

@@ -138,7 +138,20 @@ func (f *searching) run(stage string, all []*candidate, seeds int) error {
 	if len(jobs) == 0 || f.ctx.Err() != nil {
 		return nil
 	}
-	return f.workers(stage, len(jobs)).all(jobs)
+	err := f.workers(stage, len(jobs)).all(jobs)
+	if f.ctx.Err() != nil {
+		f.forget(jobs)
+	}
+	return err
+}
+
+// forget removes the runs that were interrupted, which say nothing of the goal.
+func (f *searching) forget(jobs []job) {
+	for _, j := range jobs {
+		if runs := f.report.Policies[j.policy].Runs; runs[j.seed] != nil && runs[j.seed].Interrupted {
+			runs[j.seed] = nil
+		}
+	}
 }
 
 // finals runs the cheapest candidates with every seed, until none that has not run

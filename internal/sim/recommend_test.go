@@ -158,6 +158,21 @@ func TestInterruptedSearch(t *testing.T) {
 		!strings.Contains(text.String(), "interrupted: this is what is known so far") {
 		t.Errorf("%v, %d tried\n%s", err, len(a.Tried), text.String())
 	}
+
+	// While the cheapest run with every seed: today's values may be the only ones that did.
+	late, stop := context.WithCancel(t.Context())
+	o.Progress = func(stage string, _, _ int, _ float64) {
+		if stage == "finalists" {
+			stop()
+		}
+	}
+	if a, err = sim.Recommend(late, s, o); err != nil {
+		t.Fatal(err)
+	}
+	if text.Reset(); a.Text(&text) != nil || !a.Kept || a.Chosen.ReplicaMinutes >= a.Today.ReplicaMinutes ||
+		!strings.Contains(text.String(), "what is recommended ran with 1 of 2 seeds") {
+		t.Errorf("interrupted among the finalists:\n%s", text.String())
+	}
 	if _, err := sim.Recommend(ctx, s, o); err == nil || !strings.Contains(err.Error(), "interrupted before any run was complete") {
 		t.Errorf("without a run: %v", err)
 	}

@@ -24,13 +24,20 @@ triton: valueFrom.secretKeyRef or triton.envFrom
 (?i)(passw(or)?d|secret|token|credentials?|authorization|cookie|(api|access|private|auth|account)[-_]?key)$
 {{- end -}}
 
+{{- /* Matches the JSON of values that may have one: most have none, which is quick to see. */ -}}
+{{- define "supersonic.credentials.json" -}}
+{{- $name := include "supersonic.credentials.name" . | trimSuffix "$" -}}
+{{ $name }}":"[^"]|"name":"[^"]*{{ $name }}"|[a-z]://[^/@]*:[^/@]+@
+{{- end -}}
+
 {{- /* Takes a list: the key, the value, what to use instead. */ -}}
 {{- define "supersonic.credentials.inside" -}}
 {{- $at := index . 0 -}}
 {{- $value := index . 1 -}}
 {{- $way := index . 2 -}}
 {{- $isName := include "supersonic.credentials.name" . -}}
-{{- if kindIs "map" $value }}
+{{- if not (regexMatch (include "supersonic.credentials.json" .) (toJson $value)) }}
+{{- else if kindIs "map" $value }}
 {{- range $key, $inner := $value }}
 {{- $step := regexMatch "^[-A-Za-z0-9_]+$" $key | ternary $key (quote $key) }}
 {{- $isCredential := and (regexMatch $isName $key) (not (has $key (list "existingSecret" "envFromSecret"))) }}

@@ -44,7 +44,12 @@ annotations labels matchLabels nodeSelector options userAnnotations volumeAttrib
   "dns" "kubernetesAPI" "prometheus" "issuers" "stores" "telemetry" "rules" -}}
 {{- range $at, $section := $sections }}
 {{- range $key := $handed }}
-{{- include "supersonic.strings.errorsBelow" (list (printf "%s.%s" $at $key) $key "" (get $section $key) $names $maps) }}
+{{- with get $section $key }}
+{{- /* It is quick to see that there are only strings. */}}
+{{- if regexMatch "[:,[](true|false|[-0-9])" (toJson .) }}
+{{- include "supersonic.strings.errorsBelow" (list (printf "%s.%s" $at $key) $key "" . $names $maps) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

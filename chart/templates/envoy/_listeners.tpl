@@ -101,6 +101,7 @@ any pod may know both, so the effect of a GET ends with it.
   internal_listener: {}
   traffic_direction: OUTBOUND
   drain_type: MODIFY_ONLY
+  bypass_overload_manager: true
   filter_chains:
   - filters:
     - name: envoy.filters.network.http_connection_manager

@@ -167,6 +167,23 @@ func TestReadyWhileDraining(t *testing.T) {
 	<-ended
 }
 
+// Clients are asked to leave an Envoy that has no memory left for their calls, too.
+func TestDrainWhileOverloaded(t *testing.T) {
+	p := start(t, envoy.ProxyOptions{
+		Values: "envoy: {resources: {requests: {memory: 1M}, limits: {memory: 1M}}, drain: {timeSeconds: 1, seconds: 10}}",
+	})
+	envoy.Await(t, settle, "overload", func() bool {
+		return p.Value(t, "envoy_overload_envoy_overload_actions_stop_accepting_requests_active") == 1
+	})
+	ended := make(chan bool)
+	go func() { p.preStop(t); close(ended) }()
+	envoy.Await(t, settle, "a failing health check", func() bool {
+		_, body := request(t, p.Addr(t, "stats"), "GET", "/ready")
+		return body == "server.live: 0\n"
+	})
+	<-ended
+}
+
 // However many wait for a drain, the admin interface, which runs on Envoy's main thread, is asked as often as for one.
 func TestManyDrainsCostOne(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 30}}"})

@@ -18,7 +18,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-// The test is the command itself where it is called by that name.
+// The test binary is the command supersonic if it is called by that name.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "supersonic" {
 		os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -26,14 +26,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A block is one of code. A comment right before it in the page may say why no test runs it.
+// A block is a block of code. A comment directly before it in the page may say why no test runs it.
 type block struct {
 	language, text, reason string
 }
 
 var notRun = regexp.MustCompile(`^<!-- Not run: (.+)\. -->\s*$`)
 
-// blocks are the page's. One that is indented has no language.
+// blocks returns the blocks of a page. Indented ones have no language.
 func (p page) blocks() []block {
 	var all []block
 	p.each(func(n ast.Node) {
@@ -68,7 +68,7 @@ func lines(n ast.Node, source []byte) string {
 	return out.String()
 }
 
-// elsewhere are the blocks that another test holds to what they say: a page's, in a language.
+// elsewhere names the blocks that another test checks, by page and language.
 var elsewhere = map[string]string{
 	"docs/command.md console": "internal/cli",
 	"docs/command.md yaml":    "internal/cli",
@@ -77,7 +77,7 @@ var elsewhere = map[string]string{
 
 var yamlKey = regexp.MustCompile(`^(# .*\n)*[a-zA-Z-]+:(\s|$)`)
 
-// Each block of code is one that a test runs, or says why none does.
+// Every block of code is run by a test, or says why not.
 func TestBlocks(t *testing.T) {
 	for _, p := range pages(t) {
 		t.Run(strings.ReplaceAll(p.name, "/", "-"), func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// file writes a file into a folder of its own.
+// file writes a file into a new folder.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -115,7 +115,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// lint takes a block for a values file, or for a part of one that has a Prometheus.
+// lint checks a block that is a values file, or the part of one with a Prometheus.
 func lint(t *testing.T, text string) {
 	t.Helper()
 	var said strings.Builder
@@ -125,7 +125,7 @@ func lint(t *testing.T, text string) {
 	}
 }
 
-// compile takes a block for the body of a function that uses the library.
+// compile compiles a block that is the body of a function that uses the library.
 func compile(t *testing.T, text string) {
 	t.Helper()
 	const program = "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/fastmachinelearning/supersonic/promql\"\n)\n\n" +
@@ -141,22 +141,22 @@ func compile(t *testing.T, text string) {
 	}
 }
 
-// A shell runs the commands of a page one after another, in a folder that has what an unpacked release has, and some
-// files that a reader has, with the command, Helm and a cluster.
+// A shell runs the commands of a page one after another, in a folder with the contents of an unpacked release and some
+// files that readers have, with the command, Helm and a cluster.
 type shell struct {
 	t   *testing.T
 	dir string
 	env []string
 }
 
-// had are files that readers have.
+// had holds the files that readers have.
 var had = map[string]string{
 	"values.yaml":      "keda: {enabled: true, maxReplicaCount: 10}\nprometheus: {enabled: true}\n",
 	"my-values.yaml":   "serverLoadThreshold: 100\nkeda: {enabled: true}\nprometheus: {enabled: true}\n",
 	"my-scenario.yaml": "about: A few clients.\nduration: 2m\nmodels: [{name: m, service: 50ms}]\nclients: [{count: 4}]\n",
 }
 
-// installed are what readers of a page have in their cluster.
+// installed holds what readers of a page have in their cluster.
 var installed = map[string]string{
 	"docs/migrating.md": "helm install sonic of031 -n cms --set keda.enabled=true --set prometheus.enabled=true",
 	"docs/operating.md": "helm install sonic ./chart -n inference",

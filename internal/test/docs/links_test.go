@@ -1,4 +1,4 @@
-// Package docs_test holds the pages that users read to what is there: their links, and what their blocks of code say.
+// Package docs_test checks the pages for users: their links, the paths that they name, and their blocks of code.
 package docs_test
 
 import (
@@ -21,16 +21,16 @@ import (
 
 const root = "../../.."
 
-// A page is one that users read.
+// A page is a page for users.
 type page struct {
-	name   string // from the root of the repository
+	name   string // path in the repository
 	source []byte
 	tree   ast.Node
 }
 
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
-// pages are all of them: in the root, in docs/, and the chart's.
+// pages returns all pages: those in the root and in docs/, and the chart's.
 func pages(t *testing.T) []page {
 	t.Helper()
 	var all []page
@@ -64,7 +64,7 @@ func (p page) each(visit func(n ast.Node)) {
 	})
 }
 
-// words is the text below a node, without its markup.
+// words returns the text below a node, without its markup.
 func (p page) words(n ast.Node) string {
 	var out strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -77,7 +77,7 @@ func (p page) words(n ast.Node) string {
 	return out.String()
 }
 
-// anchors are the names of the page's headings, as GitHub and the site make them.
+// anchors returns the anchors of the page's headings, as GitHub and the site create them.
 func (p page) anchors() map[string]bool {
 	all := map[string]bool{}
 	p.each(func(n ast.Node) {
@@ -102,7 +102,7 @@ func (p page) anchors() map[string]bool {
 	return all
 }
 
-// links are the addresses that the page links to, or shows as a picture.
+// links returns the addresses of the page's links and pictures.
 func (p page) links() []string {
 	var all []string
 	p.each(func(n ast.Node) {
@@ -116,7 +116,7 @@ func (p page) links() []string {
 	return all
 }
 
-// broken says what is wrong with a relative link, if anything is. Other sites are not asked.
+// broken describes what is wrong with a relative link, if anything. Links to other sites are not checked.
 func broken(from, link string, anchors map[string]func() map[string]bool) error {
 	u, err := url.Parse(link)
 	if err != nil || u.Scheme == "https" {
@@ -144,11 +144,11 @@ var (
 	placeholder  = regexp.MustCompile(`[A-Z]{2,}`)
 )
 
-// Files and folders that a page names are there.
+// Files and folders that a page names exist.
 func TestPaths(t *testing.T) {
 	found := 0
 	for _, p := range pages(t) {
-		if p.name == "CHANGELOG.md" { // It tells of the past.
+		if p.name == "CHANGELOG.md" { // It names removed files.
 			continue
 		}
 		p.each(func(n ast.Node) {
@@ -197,7 +197,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The panels that the page about operating reads are those of the dashboard.
+// The panels that docs/operating.md explains are those of the dashboard.
 func TestPanels(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "operating.md"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-// The site has every page, with each heading and block of code that GitHub shows, and asks no other site.
+// The site has every page, with all its headings and blocks of code, and loads nothing from other sites.
 func TestSite(t *testing.T) {
 	tools.Path(t, "mkdocs")
 	dir := t.TempDir()

@@ -14,9 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// CompareDir fails the test unless the folder's files, by slash-separated path,
-// are exactly those of got: a file too many and a file too few are errors. With
-// -update it makes the folder so.
+// CompareDir compares the files in a folder, by slash-separated path, with got. A
+// missing file is an error, and so is an additional one. With -update it rewrites the
+// folder.
 func CompareDir(t testing.TB, dir string, got map[string]string) {
 	t.Helper()
 	if *update {
@@ -32,8 +32,8 @@ func CompareDir(t testing.TB, dir string, got map[string]string) {
 	}
 }
 
-// Dirs are the names of the folders in dir. With -update, those that are not in
-// want are removed first.
+// Dirs returns the names of the folders in dir. With -update, it first removes those
+// that are not in want.
 func Dirs(t testing.TB, dir string, want map[string]bool) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// recorder stands for a test whose failure is wanted.
+// recorder is a test that is expected to fail.
 type recorder struct {
 	testing.TB
 	failed bool

@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// documents reads a YAML stream as kubectl does, and refuses a key that comes twice. Documents of comments alone are
-// left out.
+// documents reads a YAML stream as kubectl does. A duplicate key is an error. Documents with only comments are left out.
 func documents(stream string) ([]map[string]any, error) {
 	var docs []map[string]any
 	var errs []error
@@ -37,7 +36,7 @@ func documents(stream string) ([]map[string]any, error) {
 	}
 }
 
-// object reads one YAML document with its numbers as they are written. It is nil for an empty document.
+// object reads one YAML document, and keeps its numbers as they are written. It is nil if the document is empty.
 func object(raw []byte) (map[string]any, error) {
 	text, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {

@@ -43,7 +43,7 @@ func leaves(e *jsonschema.ValidationError, p *message.Printer) []error {
 	return errs
 }
 
-// each gives one error for each field of the object at a path.
+// each returns an error for each field of the object at a path.
 func each(fields []string, at, what string) []error {
 	var errs []error
 	for _, f := range fields {
@@ -52,7 +52,7 @@ func each(fields []string, at, what string) []error {
 	return errs
 }
 
-// fieldPath writes a JSON location as Kubernetes does: spec.ports[0].name, metadata.labels[a/b].
+// fieldPath formats a JSON location as Kubernetes does: spec.ports[0].name, metadata.labels[a/b].
 func fieldPath(location []string) string {
 	at := ""
 	for _, key := range location {

@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// objectMeta is what every custom resource has as its metadata; custom resource definitions leave it out.
+// objectMeta is the schema of metadata, which custom resource definitions leave out.
 const objectMeta = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 // schemaOf finds and compiles the schema of an object's API version and kind.
@@ -33,7 +33,7 @@ func (v *Validator) schemaOf(doc map[string]any) (*jsonschema.Schema, error) {
 	return v.compiler.Compile(url)
 }
 
-// load adds the documents that may define an API version.
+// load adds the OpenAPI documents that may define an API version.
 func (v *Validator) load(apiVersion string) error {
 	group, _, hasGroup := strings.Cut(apiVersion, "/")
 	prefix := "api__"
@@ -128,7 +128,7 @@ func (v *Validator) loadCustom(file string) error {
 	return v.compiler.AddResource(url, doc)
 }
 
-// members is an object inside another one; nil, which reads as empty, if there is none.
+// members returns an object inside another one, or nil, which acts as an empty one.
 func members(m map[string]any, key string) map[string]any {
 	inner, _ := m[key].(map[string]any)
 	return inner

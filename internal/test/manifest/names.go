@@ -16,7 +16,7 @@ import (
 func checkNames(doc map[string]any) []error {
 	var meta metav1.ObjectMeta
 	if err := convert(doc["metadata"], &meta); err != nil {
-		return nil // of a wrong type, which the schema has said
+		return nil // of a wrong type, which the schema reports
 	}
 	errs := validation.ValidateObjectMeta(&meta, meta.Namespace != "", nameRule(text(doc, "kind")), field.NewPath("metadata"))
 	spec := members(doc, "spec")
@@ -39,7 +39,7 @@ func nameRule(kind string) validation.ValidateNameFunc {
 	return validation.NameIsDNSSubdomain
 }
 
-// walk checks the labels inside a spec: of pod templates, selectors and node selectors, at any depth.
+// walk checks the labels at any depth of a spec: of pod templates, selectors and node selectors.
 func walk(value any, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch value := value.(type) {
@@ -66,7 +66,7 @@ func walk(value any, at *field.Path) field.ErrorList {
 func checkInnerMeta(value any, at *field.Path) field.ErrorList {
 	var meta metav1.ObjectMeta
 	if err := convert(value, &meta); err != nil {
-		return nil // of a wrong type, which the schema has said; or a list, as a trigger's metadata may be
+		return nil // of a wrong type, which the schema reports; or a list, as a trigger's metadata may be
 	}
 	return append(metavalidation.ValidateLabels(meta.Labels, at.Child("labels")),
 		validation.ValidateAnnotations(meta.Annotations, at.Child("annotations"))...)
@@ -75,12 +75,12 @@ func checkInnerMeta(value any, at *field.Path) field.ErrorList {
 func checkLabels(value any, at *field.Path) field.ErrorList {
 	var set map[string]string
 	if err := convert(value, &set); err != nil {
-		return nil // of a wrong type, which the schema has said
+		return nil // of a wrong type, which the schema reports
 	}
 	return metavalidation.ValidateLabels(set, at)
 }
 
-// checkSelector refuses a workload whose selector does not match its own pods.
+// checkSelector rejects a workload whose selector does not match its own pods.
 func checkSelector(spec map[string]any) field.ErrorList {
 	template := members(spec, "template")
 	at := field.NewPath("spec", "template", "metadata", "labels")
@@ -88,7 +88,7 @@ func checkSelector(spec map[string]any) field.ErrorList {
 	var meta metav1.ObjectMeta
 	if template == nil || spec["selector"] == nil ||
 		convert(spec["selector"], &selector) != nil || convert(template["metadata"], &meta) != nil {
-		return nil // no workload, or of a wrong type, which the schema has said
+		return nil // not a workload, or of a wrong type, which the schema reports
 	}
 	matcher, err := metav1.LabelSelectorAsSelector(&selector)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/render"
 )
 
-// Options are those that tests render with, unless they say otherwise.
+// Options are the default options of tests.
 var Options = render.Options{Release: "sonic", Namespace: "cms", Strict: true}
 
 var load = sync.OnceValues(func() (*render.Loaded, error) {
@@ -23,7 +23,7 @@ var load = sync.OnceValues(func() (*render.Loaded, error) {
 	return c, err
 })
 
-// Chart is the chart of this module, with a version that no release changes.
+// Chart returns the chart of this module, with a fixed version.
 func Chart(t testing.TB) *render.Loaded {
 	t.Helper()
 	c, err := load()
@@ -33,7 +33,7 @@ func Chart(t testing.TB) *render.Loaded {
 	return c
 }
 
-// Values reads values as a user writes them, in YAML.
+// Values parses a user's values in YAML.
 func Values(t testing.TB, text string) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -43,7 +43,7 @@ func Values(t testing.TB, text string) map[string]any {
 	return values
 }
 
-// Render gives the manifests of the chart with a user's values, in YAML.
+// Render returns the manifests of the chart with a user's values in YAML.
 func Render(t testing.TB, values string) render.Manifests {
 	t.Helper()
 	m, err := render.Chart(Chart(t), Values(t, values), Options)
@@ -53,7 +53,7 @@ func Render(t testing.TB, values string) render.Manifests {
 	return m
 }
 
-// Object reads the one object of a template into a Kubernetes type; unknown fields are refused.
+// Object parses the only object of a template into a Kubernetes type. Unknown fields are errors.
 func Object[T any](t testing.TB, m render.Manifests, path string) T {
 	t.Helper()
 	var object T
@@ -67,7 +67,7 @@ func Object[T any](t testing.TB, m render.Manifests, path string) T {
 	return object
 }
 
-// Objects reads all objects of a template.
+// Objects parses all objects of a template.
 func Objects(t testing.TB, m render.Manifests, path string) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -83,7 +83,7 @@ func Objects(t testing.TB, m render.Manifests, path string) []map[string]any {
 	return all
 }
 
-// OfKind reads every object of one kind, from all templates.
+// OfKind parses the objects of one kind in all templates.
 func OfKind[T any](t testing.TB, m render.Manifests, kind string) []T {
 	t.Helper()
 	var found []T
@@ -102,7 +102,7 @@ func OfKind[T any](t testing.TB, m render.Manifests, kind string) []T {
 	return found
 }
 
-// Data is what the ConfigMaps of a template hold, by key.
+// Data returns the data of the ConfigMaps of a template, by key.
 func Data(t testing.TB, m render.Manifests, path string) map[string]string {
 	t.Helper()
 	data := map[string]string{}
@@ -120,7 +120,7 @@ func Data(t testing.TB, m render.Manifests, path string) map[string]string {
 	return data
 }
 
-// File is one key of what the ConfigMaps of a template hold.
+// File returns one key of the data of the ConfigMaps of a template.
 func File(t testing.TB, m render.Manifests, path, key string) string {
 	t.Helper()
 	text, ok := Data(t, m, path)[key]

@@ -1,12 +1,12 @@
-// Package manifest renders the chart for tests, reads the manifests, and checks them as an API server would when it is
-// asked to be strict: against the OpenAPI documents that Kubernetes publishes for a release and the custom resource
-// definitions of KEDA and of the Prometheus operator.
+// Package manifest renders the chart for tests, parses the manifests, and checks them as an API server with strict
+// validation does: against the OpenAPI documents of a Kubernetes release and the custom resource definitions of KEDA and
+// of the Prometheus operator.
 //
-// What a Validator refuses: a key given twice, a field that the API does not have, a missing or null field, a wrong type, a
-// quantity that does not parse, a name or label that the API server's own functions refuse, a selector that its own
-// pods do not match, and an object that comes twice.
+// A Validator rejects duplicate keys, unknown fields, missing or null fields, wrong types, quantities that do not parse,
+// names and labels that the API server's own functions reject, selectors that do not match their own pods, and duplicate
+// objects.
 //
-// What it does not know: rules between fields that the API server has in code or in CEL.
+// It does not check rules between fields that the API server has in code or in CEL.
 package manifest
 
 import (
@@ -34,12 +34,11 @@ type Validator struct {
 	kinds    map[string]string // apiVersion and kind -> URL of the schema
 }
 
-// For is the Validator of a Kubernetes release, such as "1.34", whose documents are installed. The test fails if they
-// are not.
+// For returns the Validator of a Kubernetes release, such as "1.34". Its documents must be installed.
 func For(t testing.TB, kubernetes string) *Validator {
 	t.Helper()
 	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft4) // what OpenAPI 3.0 extends
+	c.DefaultDraft(jsonschema.Draft4) // which OpenAPI 3.0 extends
 	c.AssertFormat()
 	for _, f := range formats() {
 		c.RegisterFormat(f)
@@ -54,7 +53,7 @@ func For(t testing.TB, kubernetes string) *Validator {
 	}
 }
 
-// Check gives every error of the manifests, which are YAML texts of any number of documents, by file. An error begins
+// Check returns all errors of the manifests, by file, which are YAML streams of any number of documents. An error begins
 // with the file, the object and the path of the field.
 func (v *Validator) Check(manifests map[string]string) []error {
 	var errs []error
@@ -92,7 +91,7 @@ func (v *Validator) checkObject(doc map[string]any) []error {
 	return errs
 }
 
-// identity names an object as kubectl does, with its API group and namespace.
+// identity returns the name of an object as kubectl writes it, with its API group and namespace.
 func identity(doc map[string]any) string {
 	meta, _ := doc["metadata"].(map[string]any)
 	kind, name := text(doc, "kind"), text(meta, "name")

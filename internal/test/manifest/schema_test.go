@@ -25,8 +25,7 @@ func TestGoodManifests(t *testing.T) {
 	}
 }
 
-// A file of testdata/bad begins with the errors that Check must find in it, and no others. An error may continue after
-// what the file says of it.
+// A file of testdata/bad begins with exactly the errors that Check must find in it. It may leave out the end of an error.
 func TestBadManifests(t *testing.T) {
 	for _, version := range versions {
 		v := For(t, version)
@@ -48,7 +47,7 @@ func TestBadManifests(t *testing.T) {
 	}
 }
 
-// wantErrors reads the comment that a file begins with; a line that does not begin an error continues the last one.
+// wantErrors reads the comment at the top of a file. Lines that do not begin an error continue the previous one.
 func wantErrors(text string) []string {
 	var errs []string
 	for line := range strings.Lines(text) {
@@ -65,7 +64,7 @@ func wantErrors(text string) []string {
 	return errs
 }
 
-// A field that came after 1.30 is refused there: what is checked is the release, not the newest API.
+// A field that is newer than 1.30 is unknown there: manifests are checked against the release, not the newest API.
 func TestFieldsOfAnotherRelease(t *testing.T) {
 	pod := map[string]string{"pod.yaml": `
 apiVersion: v1

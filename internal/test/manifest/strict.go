@@ -12,8 +12,8 @@ import (
 
 const quantity = "quantity"
 
-// strict turns an OpenAPI schema, in place, into a JSON schema that refuses the fields it does not name. It follows
-// what describes the structure and leaves allOf, anyOf, oneOf and not alone, which describe parts of a value.
+// strict turns an OpenAPI schema, in place, into a JSON schema without unknown fields. It follows the keywords of the
+// structure, and leaves alone allOf, anyOf, oneOf and not, which describe parts of a value.
 func strict(s map[string]any) {
 	properties := members(s, "properties")
 	for _, p := range properties {
@@ -38,7 +38,7 @@ func strict(s map[string]any) {
 	}
 }
 
-// formats are those of OpenAPI and Kubernetes that JSON schema does not have.
+// formats returns the formats of OpenAPI and Kubernetes that JSON schema does not have.
 func formats() []*jsonschema.Format {
 	return []*jsonschema.Format{
 		{Name: quantity, Validate: checkQuantity},
@@ -47,7 +47,7 @@ func formats() []*jsonschema.Format {
 		{Name: "byte", Validate: func(v any) error {
 			s, ok := v.(string)
 			if !ok {
-				return nil // the type is another check's
+				return nil // another check reports the type
 			}
 			_, err := base64.StdEncoding.DecodeString(s)
 			return err
@@ -70,7 +70,7 @@ func checkQuantity(v any) error {
 func checkInteger(v any, bits int) error {
 	n, ok := v.(json.Number)
 	if !ok {
-		return nil // the type is another check's
+		return nil // another check reports the type
 	}
 	_, err := strconv.ParseInt(n.String(), 10, bits)
 	return err

@@ -15,7 +15,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-// A helm is one of the two, with a home of its own.
+// A helm is one of the supported versions, with its own home.
 type helm struct{ name, path, home string }
 
 func helms(t *testing.T) []helm {
@@ -35,7 +35,7 @@ func (h helm) run(args ...string) (string, error) {
 	return string(out), err
 }
 
-// A key is one made for a test, that a passphrase unlocks.
+// A key is a signing key for a test, with a passphrase.
 type key struct{ secret, public, passphrase string }
 
 const keyName = "Release Test"
@@ -72,7 +72,7 @@ func newKey(t *testing.T) key {
 	return key{put("secret.gpg", secret.Bytes()), put("public.gpg", public.Bytes()), put("passphrase", []byte(passphrase+"\n"))}
 }
 
-// signatures are verified by both Helms, and by OpenPGP, and fail for another file.
+// signatures checks that both versions of Helm and OpenPGP verify the signatures, and reject a modified file.
 func signatures(t *testing.T, dist string, k key) {
 	chart, sums := named(t, ".tgz"), read(t, dist, "SHA256SUMS")
 	forged := t.TempDir()
@@ -110,7 +110,7 @@ func signatures(t *testing.T, dist string, k key) {
 	}
 }
 
-// plugin installs the archive from a web server, as a user would, with both Helms. Helm 4 verifies it.
+// plugin installs the archive from a web server with both versions of Helm. Helm 4 verifies it.
 func plugin(t *testing.T, dist string, k key) {
 	server := httptest.NewServer(http.FileServer(http.Dir(dist)))
 	defer server.Close()

@@ -26,7 +26,7 @@ import (
 
 const root = "../../.."
 
-// host is this machine, as the names of archives have it.
+// host is this machine's platform, as in the names of archives.
 const host = runtime.GOOS + "-" + runtime.GOARCH
 
 var version = sync.OnceValues(func() (string, error) {
@@ -37,7 +37,7 @@ var version = sync.OnceValues(func() (string, error) {
 	return c.Metadata.Version, nil
 })
 
-// named is the name of a file of the release: the chart's and the version, and what follows.
+// named returns the name of a file of the release: that of the chart, the version, and the rest.
 func named(t *testing.T, rest string) string {
 	t.Helper()
 	v, err := version()
@@ -47,7 +47,7 @@ func named(t *testing.T, rest string) string {
 	return "supersonic-" + v + rest
 }
 
-// program is the program that make release runs, built for a test.
+// program builds the program that make release runs.
 func program(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "release")
@@ -58,7 +58,7 @@ func program(t *testing.T) string {
 	return out
 }
 
-// write makes a release of the tree in a folder, for this machine, and gives its files by their names.
+// write writes a release of the tree for this machine into a folder, and returns its files by name.
 func write(t *testing.T, program, tree string, flags ...string) (dist, said string) {
 	t.Helper()
 	dist = filepath.Join(t.TempDir(), "dist")
@@ -72,7 +72,7 @@ func write(t *testing.T, program, tree string, flags ...string) (dist, said stri
 	return dist, string(out)
 }
 
-// copyTree copies what is, or would be, in the repository into a folder of another name and age.
+// copyTree copies the files of the repository, including new ones, into another folder with other modification times.
 func copyTree(t *testing.T) string {
 	t.Helper()
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
@@ -120,7 +120,7 @@ func unpack(t *testing.T, archive string) string {
 	return dir
 }
 
-// TestRelease makes one release and another of a copy of the tree, and uses the first.
+// TestRelease checks that releases of the tree and of a copy are equal, and uses the first.
 func TestRelease(t *testing.T) {
 	program := program(t)
 	k := newKey(t)
@@ -146,7 +146,7 @@ func TestRelease(t *testing.T) {
 	t.Run("plugin", func(t *testing.T) { plugin(t, dist, k) })
 }
 
-// checksums are of every file but the signatures.
+// checksums checks that there is a checksum of every file but the signatures.
 func checksums(t *testing.T, dist string) {
 	want := map[string]string{}
 	for line := range strings.Lines(string(read(t, dist, "SHA256SUMS"))) {
@@ -163,7 +163,7 @@ func checksums(t *testing.T, dist string) {
 	}
 }
 
-// modules lists each module that the linker recorded, and Go itself.
+// modules checks that the list has each module that the linker recorded, and Go itself.
 func modules(t *testing.T, dist string) {
 	var bom struct {
 		Metadata struct {
@@ -199,7 +199,7 @@ func modules(t *testing.T, dist string) {
 
 var indented = regexp.MustCompile(`(?m)^    (\S.*)$`)
 
-// firstCommand runs the first command of the archive's README where there is no Go, nor anything else.
+// firstCommand runs the first command of the archive's README with nothing else in PATH.
 func firstCommand(t *testing.T, dist string) {
 	dir := unpack(t, filepath.Join(dist, named(t, "-"+host+".tar.gz")))
 	line := indented.FindSubmatch(read(t, dir, "README.md"))
@@ -219,7 +219,7 @@ func firstCommand(t *testing.T, dist string) {
 	}
 }
 
-// packaged is what helm package makes of the chart.
+// packaged checks that the packaged chart is that of helm package.
 func packaged(t *testing.T, dist string) {
 	for _, helm := range helms(t) {
 		if said, err := helm.run("package", filepath.Join(root, "chart"), "-d", helm.home); err != nil {
@@ -231,7 +231,7 @@ func packaged(t *testing.T, dist string) {
 			t.Errorf("%s: files (-helm package +release)\n%s", helm.name, diff)
 		}
 		for name := range want {
-			if name != "supersonic/Chart.yaml" && !bytes.Equal(want[name], got[name]) { // Helm writes that one anew
+			if name != "supersonic/Chart.yaml" && !bytes.Equal(want[name], got[name]) { // Helm rewrites that one
 				t.Errorf("%s: %s differs", helm.name, name)
 			}
 		}
@@ -259,7 +259,7 @@ func contents(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// What can't be done is said before anything is written.
+// Errors are reported before anything is written.
 func TestRefusals(t *testing.T) {
 	program, k, full := program(t), newKey(t), t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "old.tgz"), nil, 0o600); err != nil {

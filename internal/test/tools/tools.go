@@ -1,8 +1,8 @@
 // Package tools finds the real parts that tests run (Envoy, promtool, Helm, Triton, an OpenTelemetry collector, API schemas)
 // in the versions of scripts/tools/versions.txt, and a browser, as `make tools` installs them.
 //
-// A test skips where a part is missing, and says which command installs it. It fails instead where SUPERSONIC_TOOLS is
-// set, as make does, since a test that is skipped proves nothing.
+// If a part is missing, a test is skipped with a message that says which command installs it. If SUPERSONIC_TOOLS is set,
+// as make does, the test fails instead.
 package tools
 
 import (
@@ -25,7 +25,7 @@ func Path(t testing.TB, program string) string {
 	return path
 }
 
-// Dir is the absolute path of a part's folder, such as the OpenAPI documents in kubernetes-1.34.
+// Dir returns the absolute path of a part's folder, such as the OpenAPI documents in kubernetes-1.34.
 func Dir(t testing.TB, part string) string {
 	t.Helper()
 	dir, _, err := locate(part)
@@ -35,10 +35,10 @@ func Dir(t testing.TB, part string) string {
 
 const folderVariable = "SUPERSONIC_TOOLS"
 
-// errMissing is a part that is pinned and not installed.
+// errMissing means that a pinned part is not installed.
 var errMissing = errors.New("run make tools")
 
-// need ends the test if a part was not found.
+// need skips or fails the test if a part was not found.
 func need(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -50,7 +50,7 @@ func need(t testing.TB, err error) {
 	}
 }
 
-// Debian is the absolute path of a program that comes from Debian's package of its name, in whichever version it has.
+// Debian returns the absolute path of a program in the Debian package of the same name, in any version.
 func Debian(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -78,7 +78,7 @@ func find(program string) (string, error) {
 	return "", err
 }
 
-// locate gives the folder of a part and the version that it is pinned to, which is set also if the folder is missing.
+// locate returns the folder of a part and its pinned version, which is set even if the folder is missing.
 func locate(part string) (dir, version string, err error) {
 	root, err := moduleRoot()
 	if err != nil {

@@ -44,7 +44,7 @@ func TestInstalledSchemas(t *testing.T) {
 	}
 }
 
-// fakeProgram puts a program that says its version first in PATH, and has no part installed.
+// fakeProgram puts a program that prints a version first in PATH. No parts are installed.
 func fakeProgram(t *testing.T, name, says string) (path string) {
 	t.Helper()
 	t.Setenv("SUPERSONIC_TOOLS", t.TempDir())
@@ -73,7 +73,7 @@ func TestProgramInPath(t *testing.T) {
 	})
 }
 
-// verdict notes how a test would end.
+// verdict records how a test would end.
 type verdict struct {
 	testing.TB
 	said string
@@ -82,7 +82,7 @@ type verdict struct {
 func (v *verdict) Skip(args ...any)  { v.said = "skipped: " + fmt.Sprint(args...) }
 func (v *verdict) Fatal(args ...any) { v.said = "failed: " + fmt.Sprint(args...) }
 
-// A missing part skips a test where nobody asked for the parts, and fails it where make did.
+// A missing part skips a test, and fails it if SUPERSONIC_TOOLS is set.
 func TestMissingPart(t *testing.T) {
 	_, version, _ := locate("keda")
 	t.Chdir(t.TempDir())
@@ -109,7 +109,7 @@ func TestUnknownPart(t *testing.T) {
 	}
 }
 
-// The programs are the same releases as the libraries that the product is built with.
+// The programs have the same versions as the libraries in go.mod.
 func TestPinsAgreeWithGoMod(t *testing.T) {
 	root, err := moduleRoot()
 	if err != nil {

@@ -25,9 +25,9 @@ const (
 	namespace = "cms"
 )
 
-// A cluster holds what an upgrade of the Triton Deployment depends on. It merges as
-// Helm does: with the last manifest (Helm 3, and Helm 4 on releases of Helm 3), or by
-// server-side apply, both with Kubernetes' own code.
+// A cluster has the state that an upgrade of the Triton Deployment depends on. It
+// merges as Helm does: with the last manifest (Helm 3, and Helm 4 on releases of
+// Helm 3), or with server-side apply, both with Kubernetes' own code.
 type cluster struct {
 	t          *testing.T
 	serverSide bool
@@ -35,7 +35,7 @@ type cluster struct {
 	fields     managedfieldstest.TestFieldManager
 	last       map[string]any // manifest
 	live       map[string]any
-	scaled     bool   // there is a ScaledObject
+	scaled     bool   // a ScaledObject exists
 	notes      string // of the last helm
 }
 
@@ -48,7 +48,7 @@ func newCluster(t *testing.T, serverSide bool) *cluster {
 	}
 }
 
-// helm installs, or upgrades to, the chart with these values, and gives the Deployment's manifest.
+// helm installs or upgrades the chart with these values, and returns the Deployment's manifest.
 func (c *cluster) helm(values string) map[string]any {
 	c.t.Helper()
 	m := c.render(values)
@@ -57,7 +57,7 @@ func (c *cluster) helm(values string) map[string]any {
 	return m
 }
 
-// render renders as helm does in this cluster, where lookup finds what is there.
+// render renders as helm does in this cluster, in which lookup finds the objects.
 func (c *cluster) render(values string) map[string]any {
 	c.t.Helper()
 	options := chartutil.ReleaseOptions{Name: release, Namespace: namespace, IsUpgrade: c.last != nil, IsInstall: c.last == nil}
@@ -81,7 +81,7 @@ func (c *cluster) render(values string) map[string]any {
 	return m
 }
 
-// GetClientFor makes c what lookup asks.
+// GetClientFor makes lookup query c.
 func (c *cluster) GetClientFor(_, kind string) (dynamic.NamespaceableResourceInterface, bool, error) {
 	var objects []runtime.Object
 	if c.live != nil {
@@ -105,7 +105,7 @@ func (c *cluster) GetClientFor(_, kind string) (dynamic.NamespaceableResourceInt
 	return client.Resource(resources[kind]), true, nil
 }
 
-// apply brings a manifest into the cluster, and makes it the last one.
+// apply applies a manifest to the cluster, and makes it the last one.
 func (c *cluster) apply(m map[string]any) {
 	c.t.Helper()
 	switch {
@@ -125,7 +125,7 @@ func (c *cluster) apply(m map[string]any) {
 	}
 }
 
-// merged is what Helm's patch makes of the live Deployment.
+// merged returns the live Deployment after Helm's patch.
 func (c *cluster) merged(m map[string]any) map[string]any {
 	c.t.Helper()
 	meta, err := strategicpatch.NewPatchMetaFromStruct(appsv1.Deployment{})
@@ -157,7 +157,7 @@ func (c *cluster) json(object map[string]any) []byte {
 	return text
 }
 
-// write sets the live size, as somebody other than Helm does.
+// write sets the live size, as a manager other than Helm.
 func (c *cluster) write(size int64, manager string) {
 	c.t.Helper()
 	object := (&unstructured.Unstructured{Object: c.live}).DeepCopy()

@@ -22,7 +22,7 @@ const (
 	withNewImage = withKEDA + "\ntriton: {image: example.org/triton:2}"
 )
 
-// A user runs one Helm or the other on a cluster.
+// A user runs either version of Helm on a cluster.
 type user struct {
 	*apiserver.Server
 	t    *testing.T
@@ -34,7 +34,7 @@ func newUser(t *testing.T) user {
 	return user{apiserver.Start(t), t, t.TempDir()}
 }
 
-// run runs Helm, and gives what it says if it fails.
+// run runs Helm, and returns its output as an error if it fails.
 func (u user) run(helm string, args ...string) error {
 	cmd := exec.Command(tools.Path(u.t, helm), append(args, "--kubeconfig", u.Kubeconfig, "-n", namespace)...)
 	cmd.Env = append(os.Environ(), "HELM_NAMESPACE=", "HELM_CONFIG_HOME="+u.home, "HELM_CACHE_HOME="+u.home, "HELM_DATA_HOME="+u.home)
@@ -63,7 +63,7 @@ func (u user) wantSize(when string, want int32) {
 	}
 }
 
-// wantObjects checks that what is in the namespace is what the values render, and no more.
+// wantObjects checks that the objects in the namespace are exactly those that the values render.
 func (u user) wantObjects(when, values string) {
 	u.t.Helper()
 	want := map[string]bool{}
@@ -82,10 +82,10 @@ func (u user) wantObjects(when, values string) {
 	}
 }
 
-// helms are the Helm that installs and the one that upgrades.
+// helms holds the version of Helm that installs and the one that upgrades.
 var helms = [][2]string{{"helm", "helm"}, {"helm", "helm4"}, {"helm4", "helm4"}}
 
-// Both Helms install and upgrade the chart, and one goes on where the other left off.
+// Both versions of Helm install and upgrade the chart, also when one continues after the other.
 func TestHelm(t *testing.T) {
 	for _, h := range helms {
 		t.Run(h[0]+"-then-"+h[1], func(t *testing.T) {

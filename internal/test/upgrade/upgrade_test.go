@@ -1,4 +1,4 @@
-// Package upgrade tests what an upgrade leaves of a fleet, as Helm computes it.
+// Package upgrade tests that upgrades keep the size of the fleet.
 package upgrade_test
 
 import (
@@ -20,7 +20,7 @@ const (
 	withoutKEDA = "triton: {replicas: 3}"
 )
 
-// of031 is the Deployment as 0.3.1 rendered it: always with a size.
+// of031 is the Deployment of 0.3.1, which always has a size.
 const of031 = `
 apiVersion: apps/v1
 kind: Deployment
@@ -72,8 +72,8 @@ func each(t *testing.T, test func(t *testing.T, c *cluster)) {
 	}
 }
 
-// The fleet that KEDA grew under 0.3.1 keeps its size, at the first upgrade and at
-// each one after it.
+// A fleet of 0.3.1 that KEDA scaled keeps its size, at the first upgrade and at later
+// ones.
 func TestFleetOf031KeepsItsSize(t *testing.T) {
 	each(t, func(t *testing.T, c *cluster) {
 		c.apply(manifest.Values(t, of031))
@@ -90,7 +90,7 @@ func TestFleetOf031KeepsItsSize(t *testing.T) {
 	})
 }
 
-// A fleet of 0.3.1 whose size nobody changed since it was installed keeps it too.
+// A fleet of 0.3.1 that was never scaled keeps its size too.
 func TestUnscaledFleetOf031(t *testing.T) {
 	each(t, func(t *testing.T, c *cluster) {
 		m := manifest.Values(t, of031)
@@ -102,8 +102,8 @@ func TestUnscaledFleetOf031(t *testing.T) {
 	})
 }
 
-// What was installed with this chart has no size in its manifests, so that neither
-// upgrade nor rollback has one to go back to.
+// A release that was installed with this chart has no size in its manifests, so
+// upgrades and rollbacks do not change it.
 func TestNoSizeUnderKEDA(t *testing.T) {
 	each(t, func(t *testing.T, c *cluster) {
 		first := c.helm(withKEDA)
@@ -120,7 +120,7 @@ func TestNoSizeUnderKEDA(t *testing.T) {
 	})
 }
 
-// KEDA takes over at the size that the fleet had.
+// When KEDA is enabled, the fleet keeps its size.
 func TestSizeStaysWhenKEDAIsTurnedOn(t *testing.T) {
 	each(t, func(t *testing.T, c *cluster) {
 		c.helm(withoutKEDA)
@@ -130,7 +130,7 @@ func TestSizeStaysWhenKEDAIsTurnedOn(t *testing.T) {
 		c.hpa(8)
 		c.helm(withKEDA)
 		c.wantSize("upgrade", 8)
-		c.force = true // the size is the HPA's until Helm takes it back
+		c.force = true // Helm has to take the field back from the HPA
 		c.helm(withoutKEDA)
 		c.force = false
 		c.wantSize("KEDA off", 3)
@@ -150,7 +150,7 @@ func TestZeroIsKept(t *testing.T) {
 	})
 }
 
-// NOTES say once what else changes, and only to those who come from 0.3.1.
+// The notes list what else changes, only at the upgrade from 0.3.1.
 func TestNotesOfTheUpgradeFrom031(t *testing.T) {
 	const said = "This upgrade is from 0.3.1"
 	c := newCluster(t, false)
@@ -169,8 +169,8 @@ func TestNotesOfTheUpgradeFrom031(t *testing.T) {
 	}
 }
 
-// Argo CD and kubectl apply merge with the manifest that they remember, and find
-// nothing with lookup: the size stays once that manifest has none.
+// Argo CD and kubectl apply merge with the last applied manifest, and lookup finds
+// nothing: the size is kept if that manifest has none.
 func TestSizeWithoutManifest(t *testing.T) {
 	for size, remembered := range map[int64]bool{1: true, 7: false} {
 		c := newCluster(t, false)
@@ -184,7 +184,7 @@ func TestSizeWithoutManifest(t *testing.T) {
 	}
 }
 
-// helm upgrade --reuse-values lays this chart's templates over the defaults of 0.3.1.
+// helm upgrade --reuse-values would use this chart's templates with the defaults of 0.3.1.
 func TestReusedValuesAreRefused(t *testing.T) {
 	reused := *manifest.Chart(t)
 	chart := *reused.Chart

@@ -23,6 +23,7 @@ func overview(formula map[string]string) *board {
 	t := newSizing(formula)
 	overviewNow(b, t)
 	overviewFormula(b, t)
+	overviewClients(b, t)
 	overviewCost(b)
 	return b
 }
@@ -113,6 +114,22 @@ func overviewFormula(b *board, t sizing) {
 		WithPanel(graph(half, "Calls that found no replica", units.RequestsPerSecond,
 			"Calls per second while there is no replica: any call wakes the fleet.",
 			target{"wakeUp", t.formula["wakeUp"], "calls"},
+		))
+}
+
+// overviewClients shows who is connected, which is what the formula for clients that think counts.
+func overviewClients(b *board, t sizing) {
+	b.WithRow(row("Clients")).
+		WithPanel(graph(half, "Clients: connected and thinking", units.Short,
+			"Z, the clients that think: client connections less requests in flight, at least 0. N, all clients: Z plus the requests "+
+				"in flight. Clients that share connections, as behind an Ingress, are not seen while they think.",
+			target{"clients", t.formula["clients"], "connected"},
+			target{"thinking", t.formula["thinking"], "thinking"},
+		)).
+		WithPanel(graph(half, "Think time", units.Seconds,
+			"Mean time that a connected client spends between its requests: Z over requests per second. None while no request "+
+				"arrives.",
+			target{"thinkTime", t.formula["thinkTime"], "think time"},
 		))
 }
 

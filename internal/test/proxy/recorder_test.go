@@ -69,7 +69,7 @@ func (r *recorder) add(m model.Metric, pod string, value float64) {
 func read(name string) bool {
 	for _, prefix := range []string{
 		"nv_inference_", "nv_cpu_", "envoy_server_live", "envoy_server_uptime", "envoy_server_memory_allocated",
-		"envoy_http_downstream_rq_t", "envoy_http_downstream_cx_active", "envoy_http_lua_gate_",
+		"envoy_http_downstream_rq_t", "envoy_http_downstream_cx_active", "envoy_listener_downstream_cx_active", "envoy_http_lua_gate_",
 		"envoy_cluster_membership_healthy", "envoy_cluster_upstream_rq_", "envoy_cluster_upstream_cx_active",
 		"envoy_cluster_upstream_cx_none_healthy",
 	} {

@@ -21,7 +21,7 @@ triton: valueFrom.secretKeyRef or triton.envFrom
 {{- end -}}
 
 {{- define "supersonic.credentials.name" -}}
-(?i)(passw(or)?d|secret|token|credentials?|authorization|cookie|(api|access|private|auth|account)[-_]?key)$
+(?i)(passw(or)?d|secret|token|credentials?|authorization|cookie|(api|access|private|auth|account|storage)[-_]?key)$
 {{- end -}}
 
 {{- /* Matches the JSON of values that may have one: most have none, which is quick to see. */ -}}

@@ -94,6 +94,9 @@ install_helm4() {
   mv "$1/bin/helm" "$1/bin/helm4"
 }
 
+# An object store that speaks S3, for models.
+install_versitygw() { program "$1/bin" github.com/versity/versitygw "v$2" cmd/versitygw "-X main.Version=$2"; }
+
 # Triton for the CPU with its Python back end. The Python it runs is Debian's 3.11 in a virtual environment of its own:
 # the back end ignores PYTHONPATH, and finds the environment by the python3 that comes first in PATH.
 install_triton() {

@@ -4,7 +4,7 @@
 {{- include "supersonic.pods.volumeErrors"
   (list "triton" (include "supersonic.triton.volumes" .) (include "supersonic.triton.volumeMounts" .)) }}
 {{- include "supersonic.triton.containerErrors" .Values.triton }}
-{{- include "supersonic.triton.repositoryErrors" .Values.triton.modelRepository }}
+{{- include "supersonic.models.errors" . }}
 {{- include "supersonic.triton.flagErrors" . }}
 {{- $least := add .Values.triton.drain.sleepSeconds (include "supersonic.triton.exitTimeout" .) }}
 {{- if le (include "supersonic.triton.gracePeriod" . | int64) $least }}
@@ -61,29 +61,9 @@ triton.{{ $key }}: must not have a port named metrics, which Prometheus would al
 {{- end }}
 {{- end -}}
 
-{{- /* Takes triton.modelRepository. */ -}}
-{{- define "supersonic.triton.repositoryErrors" -}}
-{{- if .enabled }}
-{{- if not (hasPrefix "/" .mountPath) }}
-triton.modelRepository.mountPath: must be an absolute path, got {{ quote .mountPath }}
-{{- end }}
-{{- if not .storageType }}
-triton.modelRepository.storageType: must be pvc, nfs, cvmfs-pvc or cvmfs-hostPath, got ""
-{{- else if and (eq .storageType "pvc") (not .pvc.claimName) }}
-triton.modelRepository.pvc.claimName: must name an existing claim if storageType is pvc, got ""
-{{- else if eq .storageType "nfs" }}
-{{- if not .nfs.server }}
-triton.modelRepository.nfs.server: must be a host if storageType is nfs, got ""
-{{- end }}
-{{- if not (hasPrefix "/" (.nfs.path | default "")) }}
-triton.modelRepository.nfs.path: must be an absolute path if storageType is nfs, got {{ .nfs.path | default "" | quote }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- end -}}
-
 {{- define "supersonic.triton.warnings" -}}
 {{- $t := .Values.triton -}}
+{{- include "supersonic.models.warnings" . }}
 {{- include "supersonic.triton.podWarnings" . }}
 {{- include "supersonic.triton.traceWarnings" . }}
 {{- if not (include "supersonic.triton.startupIsProbed" .) }}
@@ -113,10 +93,6 @@ envoy.tracing_sampling_rate: should be the inverse of rate={{ $rate }} in triton
 
 {{- define "supersonic.triton.podWarnings" -}}
 {{- $t := .Values.triton -}}
-{{- $m := $t.modelRepository -}}
-{{- if and $m.enabled (has $m.storageType (list "nfs" "cvmfs-hostPath")) }}
-triton.modelRepository.storageType: {{ $m.storageType }} is rejected in namespaces with the Pod Security Standard restricted{{ if eq $m.storageType "cvmfs-hostPath" }} or baseline{{ end }}
-{{- end }}
 {{- $user := get ($t.podSecurityContext | default dict) "runAsNonRoot" }}
 {{- if and (not $user) (not (get ($t.securityContext | default dict) "runAsNonRoot")) }}
 triton.podSecurityContext.runAsNonRoot: the server may run as root

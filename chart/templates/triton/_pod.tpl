@@ -115,7 +115,7 @@ unless told otherwise, which is read-only with the rest.
 {{- $given := .Values.triton.env | default list -}}
 {{- $names := list -}}
 {{- range $given }}{{ $names = append $names .name }}{{ end -}}
-{{- $env := list -}}
+{{- $env := include "supersonic.models.env" . | fromJsonArray -}}
 {{- if include "supersonic.triton.ownTmp" . -}}
 {{- range $name, $value := dict "XDG_CACHE_HOME" "/tmp/.cache" "CUDA_CACHE_PATH" "/tmp/.nv/ComputeCache" -}}
 {{- if not (has $name $names) }}{{ $env = append $env (dict "name" $name "value" $value) }}{{ end -}}
@@ -126,21 +126,7 @@ unless told otherwise, which is read-only with the rest.
 
 {{- /* Volumes of the pod, as a YAML list. */ -}}
 {{- define "supersonic.triton.volumes" -}}
-{{- $m := .Values.triton.modelRepository -}}
-{{- $volumes := list -}}
-{{- if $m.enabled -}}
-{{- $v := dict "name" "model-repository" -}}
-{{- if eq $m.storageType "pvc" -}}
-{{- $_ := set $v "persistentVolumeClaim" (dict "claimName" $m.pvc.claimName "readOnly" true) -}}
-{{- else if eq $m.storageType "nfs" -}}
-{{- $_ := set $v "nfs" (dict "server" $m.nfs.server "path" $m.nfs.path "readOnly" true) -}}
-{{- else if eq $m.storageType "cvmfs-pvc" -}}
-{{- $_ := set $v "persistentVolumeClaim" (dict "claimName" (include "supersonic.triton.cvmfsClaim" .) "readOnly" true) -}}
-{{- else if eq $m.storageType "cvmfs-hostPath" -}}
-{{- $_ := set $v "hostPath" (dict "path" "/cvmfs" "type" "Directory") -}}
-{{- end -}}
-{{- $volumes = append $volumes $v -}}
-{{- end -}}
+{{- $volumes := include "supersonic.models.volumes" . | fromJsonArray -}}
 {{- if .Values.triton.shmSize -}}
 {{- $volumes = append $volumes (dict "name" "shm" "emptyDir" (dict "medium" "Memory" "sizeLimit" .Values.triton.shmSize)) -}}
 {{- end -}}
@@ -153,13 +139,7 @@ unless told otherwise, which is read-only with the rest.
 {{- /* Volume mounts of the Triton container, as a YAML list. */ -}}
 {{- define "supersonic.triton.volumeMounts" -}}
 {{- $t := .Values.triton -}}
-{{- $mounts := list -}}
-{{- if $t.modelRepository.enabled -}}
-{{- /* File systems that the node mounts on first use, such as CVMFS, then appear in the pod. */ -}}
-{{- $mounts = append $mounts (dict
-  "name" "model-repository" "mountPath" $t.modelRepository.mountPath
-  "readOnly" true "mountPropagation" "HostToContainer") -}}
-{{- end -}}
+{{- $mounts := include "supersonic.models.mounts" . | fromJsonArray -}}
 {{- if $t.shmSize -}}
 {{- $mounts = append $mounts (dict "name" "shm" "mountPath" "/dev/shm") -}}
 {{- end -}}

@@ -164,3 +164,23 @@ func TestReadOnlyTriton(t *testing.T) {
 		})
 	}
 }
+
+// The key file of Google Cloud Storage is where Triton is told to look for it, and it alone.
+func TestKeyFileOfModels(t *testing.T) {
+	d, c := triton(t, manifest.Render(t, `
+triton:
+  args: [--model-repository=gs://bucket/models]
+  modelRepository: {enabled: true, storageType: gcs, gcs: {existingSecret: store}}
+`))
+	if len(c.VolumeMounts) != 1 || len(d.Spec.Template.Spec.Volumes) != 1 || len(c.Env) != 1 {
+		t.Fatalf("got mounts %v, volumes %v, variables %v, want one of each", c.VolumeMounts, d.Spec.Template.Spec.Volumes, c.Env)
+	}
+	mount, secret := c.VolumeMounts[0], d.Spec.Template.Spec.Volumes[0].Secret
+	item := secret.Items[0]
+	if secret.SecretName != "store" || item.Key != "credentials.json" || !mount.ReadOnly {
+		t.Errorf("got Secret %v at %v", secret, mount)
+	}
+	if v := c.Env[0]; v.Name != "GOOGLE_APPLICATION_CREDENTIALS" || v.Value != path.Join(mount.MountPath, item.Path) {
+		t.Errorf("%s is %s, want the file at %s", v.Name, v.Value, mount.MountPath)
+	}
+}

@@ -108,7 +108,7 @@ func TestEveryMessageHasACase(t *testing.T) {
 			seen += string(text)
 		}
 	}
-	files, err := fs.Glob(chart.FS(), "templates/*/_errors.tpl")
+	files, err := fs.Glob(chart.FS(), "templates/*/_*errors.tpl")
 	if err != nil {
 		t.Fatal(err)
 	}

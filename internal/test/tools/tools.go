@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// Path is the absolute path of a program: envoy, promtool, prometheus, otelcol, helm, helm4, mkdocs or tritonserver. A program of the same
-// version in PATH will do where the part is not installed.
+// Path is the absolute path of a program: envoy, promtool, prometheus, otelcol, helm, helm4, mkdocs, versitygw or
+// tritonserver. A program of the same version in PATH will do where the part is not installed.
 func Path(t testing.TB, program string) string {
 	t.Helper()
 	path, err := find(program)

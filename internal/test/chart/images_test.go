@@ -24,6 +24,11 @@ func podImages(t *testing.T, m render.Manifests) map[string]string {
 		for _, c := range append(spec.InitContainers, spec.Containers...) {
 			images[pod+"/"+c.Name] = c.Image
 		}
+		for _, v := range spec.Volumes {
+			if v.Image != nil {
+				images[pod+"/"+v.Name] = v.Image.Reference
+			}
+		}
 	}
 	for _, d := range all[appsv1.Deployment](t, m, "Deployment") {
 		add(d.Name, d.Spec.Template.Spec)

@@ -36,6 +36,12 @@ func TestSchemas(t *testing.T) {
 				o := c.options()
 				o.KubeVersion = version
 				m, err := render.Chart(manifest.Chart(t), c.vals, o)
+				if c.name == "models-image" && version == "1.30" { // which has no such volumes
+					if err == nil {
+						t.Error("want an error")
+					}
+					return
+				}
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -101,6 +101,7 @@ func apiServer(d Dir) []string {
 		"--client-ca-file=" + d.Run("ca.crt"),
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
+		"--feature-gates=ImageVolume=true", // for models in images; on by default since 1.35
 		// KEDA's metrics are served by a pod behind the aggregator.
 		"--enable-aggregator-routing=true",
 		"--requestheader-client-ca-file=" + d.Run("ca.crt"),

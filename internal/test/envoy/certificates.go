@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority of a test.
+// Authority is a certificate authority for a test.
 type Authority struct {
 	PEM string // its certificate
 
@@ -21,7 +21,7 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority that nobody else knows.
+// NewAuthority creates a new authority.
 func NewAuthority(t testing.TB) Authority {
 	t.Helper()
 	key := newKey(t)
@@ -38,13 +38,13 @@ func NewAuthority(t testing.TB) Authority {
 	return Authority{PEM: encode("CERTIFICATE", der), certificate: certificate, key: key}
 }
 
-// Certificate makes a server's certificate for a host name.
+// Certificate creates a server certificate for a host name.
 func (a Authority) Certificate(t testing.TB, host string) tls.Certificate {
 	t.Helper()
 	return a.sign(t, host, validNow(pkix.Name{CommonName: host}))
 }
 
-// Files makes a server's certificate with a serial number of the test's choice, and its key, as PEM.
+// Files creates a server certificate with a given serial number, and its key, as PEM.
 func (a Authority) Files(t testing.TB, host string, serial int64) (cert, key string) {
 	t.Helper()
 	template := validNow(pkix.Name{CommonName: host})
@@ -57,7 +57,7 @@ func (a Authority) Files(t testing.TB, host string, serial int64) (cert, key str
 	return encode("CERTIFICATE", pair.Certificate[0]), encode("PRIVATE KEY", private)
 }
 
-// Pool trusts the authority alone.
+// Pool contains only this authority.
 func (a Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)

@@ -18,7 +18,7 @@ import (
 // Client is a gRPC client on one connection.
 type Client struct{ conn *grpc.ClientConn }
 
-// Reply is all that a client sees of a call.
+// Reply is what a client sees of a call.
 type Reply struct {
 	Code    codes.Code
 	Message string
@@ -42,7 +42,7 @@ func Dial(t testing.TB, addr string, options ...grpc.DialOption) *Client {
 	return &Client{conn}
 }
 
-// Call makes one call with an encoded message; nil is the empty message. Header fields (key, value …) are added to
+// Call makes one call with an encoded message, where nil is the empty message. Header fields (key, value …) are added to
 // the request.
 func (c *Client) Call(ctx context.Context, method string, message []byte, header ...string) Reply {
 	if len(header) > 0 {
@@ -56,7 +56,7 @@ func (c *Client) Call(ctx context.Context, method string, message []byte, header
 	return r
 }
 
-// RawCodec carries messages that are encoded already, as *[]byte, and others as protobuf.
+// RawCodec passes on messages of type *[]byte, which are already encoded, and encodes others as protobuf.
 type RawCodec struct{}
 
 func (RawCodec) Name() string { return "proto" }

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// endpoints lead Triton's clusters to the stub of Triton, Prometheus' to the stub of Prometheus, and other hosts
-// nowhere, unless the options say where.
+// endpoints replaces the endpoints of clusters: Triton's by the stub of Triton, Prometheus' by the stub of Prometheus,
+// and others by those in the options, or by an address where nothing listens.
 func (p *Proxy) endpoints(t testing.TB, o ProxyOptions, bootstrap, merged string) map[string]string {
 	t.Helper()
 	to := map[string]string{}
@@ -69,7 +69,7 @@ func clusters(t testing.TB, bootstrap string) []cluster {
 	return all
 }
 
-// withResolver makes Envoy ask one DNS server for every name.
+// withResolver makes Envoy resolve every name with one DNS server.
 func withResolver(t testing.TB, bootstrap, server string) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(server)

@@ -1,6 +1,6 @@
 // Package envoy runs the real Envoy in tests, between a stub of Prometheus, a stub of Triton and a gRPC client.
 //
-// Everything listens on free ports of loopback, is ready when its constructor returns, and ends with the test.
+// Everything listens on free ports of loopback, is ready when its constructor returns, and stops at the end of the test.
 package envoy
 
 import (
@@ -29,14 +29,14 @@ const (
 	logTail      = 8 << 10 // bytes of Envoy's log that a failed test prints
 )
 
-// Options say how Envoy is started.
+// Options of an Envoy.
 type Options struct {
-	Bootstrap string            // YAML, as Envoy reads it
-	Merged    string            // YAML that Envoy merges into it, none if empty
-	Endpoints map[string]string // host:port by cluster, in place of the cluster's own endpoints
+	Bootstrap string            // Envoy's configuration, in YAML
+	Merged    string            // YAML that Envoy merges into it; may be empty
+	Endpoints map[string]string // host:port by cluster, replacing the cluster's endpoints
 	Workers   int               // worker threads; 0 means 2
 	Args      []string          // further arguments
-	Env       []string          // further variables, KEY=VALUE
+	Env       []string          // further environment variables, KEY=VALUE
 
 	Everywhere bool // listen on the addresses that the bootstrap names, not on loopback alone
 }
@@ -95,11 +95,11 @@ func (e *Envoy) run(t testing.TB, file string, o Options) <-chan error {
 	args := []string{
 		"-c", file, "--concurrency", strconv.Itoa(workers), "--disable-hot-restart", "-l", "warning",
 		"--service-cluster", "test", "--service-node", "test",
-	} // without which secrets can't be watched
+	} // without a node id, Envoy can't watch secrets
 	cmd := exec.Command(tools.Path(t, "envoy"), append(args, o.Args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), o.Env...)
-	// A test that is killed takes its Envoy along.
+	// If the test is killed, so is its Envoy.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func (e *Envoy) stop(t testing.TB, exited <-chan error) {
 		t.Logf("envoy's log:\n%s", e.Log())
 	}
 	select {
-	case <-exited: // its number may be that of another process by now
+	case <-exited: // its number may belong to another process by now
 		return
 	default:
 	}
@@ -178,7 +178,7 @@ func (e *Envoy) readListeners() (map[string]string, error) {
 	return listeners, nil
 }
 
-// Addr is the host:port of a listener.
+// Addr returns the host:port of a listener.
 func (e *Envoy) Addr(t testing.TB, listener string) string {
 	t.Helper()
 	addr, ok := e.listeners[listener]
@@ -188,7 +188,7 @@ func (e *Envoy) Addr(t testing.TB, listener string) string {
 	return addr
 }
 
-// Log is the end of what Envoy logged.
+// Log returns the end of Envoy's log.
 func (e *Envoy) Log() string {
 	text, err := os.ReadFile(e.log)
 	if err != nil {
@@ -213,7 +213,7 @@ func (e *Envoy) get(path string) (string, error) {
 	return string(text), nil
 }
 
-// Get is the answer of Envoy's admin interface to a path. The test fails unless its status is 200.
+// Get returns the answer of Envoy's admin interface for a path. The test fails unless its status is 200.
 func (e *Envoy) Get(t testing.TB, path string) string {
 	t.Helper()
 	text, err := e.get(path)
@@ -233,8 +233,8 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// Await looks every few milliseconds until the condition holds. The test fails, saying what was awaited, if it does
-// not hold within the limit.
+// Await checks the condition every few milliseconds. If it does not hold within the limit, the test fails with a message
+// about what was awaited.
 func Await(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !holds(); {

@@ -9,10 +9,10 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Metrics are what Prometheus reads from an Envoy, by name.
+// Metrics holds the metrics that an Envoy exports, by name.
 type Metrics map[string]*dto.MetricFamily
 
-// Metrics reads Envoy's exposition.
+// Metrics reads the metrics that Envoy exports.
 func (e *Envoy) Metrics(t testing.TB) Metrics {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -23,7 +23,7 @@ func (e *Envoy) Metrics(t testing.TB) Metrics {
 	return families
 }
 
-// Sum adds up the series of a counter or gauge that have the given labels (key, value, key, value …), and counts them.
+// Sum returns the sum and the number of the series of a counter or gauge with the given labels (key, value, …).
 func (m Metrics) Sum(name string, labels ...string) (sum float64, series int) {
 	for _, metric := range m[name].GetMetric() {
 		if !has(metric, labels) {
@@ -35,7 +35,7 @@ func (m Metrics) Sum(name string, labels ...string) (sum float64, series int) {
 	return sum, series
 }
 
-// Value is the sum of a counter's or gauge's series that have the given labels. The test fails if there is none.
+// Value returns the sum of the series of a counter or gauge with the given labels. The test fails if there is none.
 func (e *Envoy) Value(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
 	sum, series := e.Metrics(t).Sum(name, labels...)

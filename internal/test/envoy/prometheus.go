@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Answer is what the stub of Prometheus says to a query.
+// Answer is the stub's answer to a query.
 type Answer struct {
 	Status int // 0 means 200
 	Body   string
@@ -21,13 +21,13 @@ type Answer struct {
 	Hang   bool // never answers
 }
 
-// Sample is an answer of one series with the value, as Prometheus writes it.
+// Sample returns Prometheus' answer of one series with the value.
 func Sample(value string) Answer {
 	return Answer{Body: fmt.Sprintf(
 		`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1735689600.123,%q]}]}}`, value)}
 }
 
-// Prometheus is a stub that counts the queries it gets and answers them all in the same way.
+// Prometheus is a stub that records queries and gives all of them the same answer.
 type Prometheus struct {
 	Addr string // host:port, the same when it comes back
 
@@ -40,7 +40,7 @@ type Prometheus struct {
 	ended   chan struct{}
 }
 
-// Query is a query that the stub got.
+// Query is a query that the stub received.
 type Query struct {
 	At     time.Time
 	Method string
@@ -61,14 +61,14 @@ func StartPrometheus(t testing.TB) *Prometheus {
 	return p
 }
 
-// Set changes the answer to the queries that follow.
+// Set changes the answer to later queries.
 func (p *Prometheus) Set(a Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answer = a
 }
 
-// Queries are those received, in order.
+// Queries returns the received queries, in order.
 func (p *Prometheus) Queries() []Query {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ func (p *Prometheus) Down() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = p.server.Close()
-	_ = p.port.Close() // which the server may not know yet
+	_ = p.port.Close() // the server may not have it yet
 }
 
 // Up opens the port.
@@ -102,7 +102,7 @@ func (p *Prometheus) Up(t testing.TB) {
 	go func() { _ = server.Serve(l) }()
 }
 
-// UseTLS closes every connection and goes on with TLS and the certificate.
+// UseTLS closes every connection, and uses TLS with the certificate from then on.
 func (p *Prometheus) UseTLS(t testing.TB, certificate tls.Certificate) {
 	t.Helper()
 	p.Down()

@@ -13,17 +13,17 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// ProxyOptions say what is rendered for a Proxy and what stands around it.
+// ProxyOptions are the values and the surroundings of a Proxy.
 type ProxyOptions struct {
 	Values     string              // YAML, as a user writes it
 	Secrets    map[string]string   // content by path under the folder of mounted Secrets, such as tls/tls.crt
-	External   string              // what the user's own ConfigMap holds, with envoy.external_config
-	Endpoints  map[string]string   // host:port by cluster, beside Triton's and Prometheus'
+	External   string              // content of the user's own ConfigMap, with envoy.external_config
+	Endpoints  map[string]string   // host:port by cluster, except for Triton's and Prometheus'
 	Resolver   string              // host:port of a DNS server; Triton's clusters then keep their name
 	Workers    int                 // 0 means 2
 	Args       []string            // further arguments of Envoy
 	Everywhere bool                // as in Options
-	GateEdit   func(string) string // changes the gate's files, to put an error there; none if nil
+	GateEdit   func(string) string // changes the gate's files, for example to add an error; may be nil
 }
 
 // A Proxy is the chart's Envoy, the whole of envoy.yaml with the files that its pod mounts, between stubs of Triton and
@@ -34,10 +34,10 @@ type Proxy struct {
 	Prometheus *Prometheus
 	Client     *Client // not encrypted
 	Manifests  render.Manifests
-	Dir        string // in place of /etc/envoy and of the folder that holds prometheus-client
+	Dir        string // replaces /etc/envoy and the parent folder of prometheus-client
 }
 
-// NewProxy renders the chart and makes the stubs, for an Envoy that runs later.
+// NewProxy renders the chart and starts the stubs, without Envoy.
 func NewProxy(t testing.TB, values string) *Proxy {
 	t.Helper()
 	return &Proxy{
@@ -54,7 +54,7 @@ func StartProxy(t testing.TB, o ProxyOptions) *Proxy {
 	return p
 }
 
-// Run starts one more Envoy of what is rendered already, and keeps it as the proxy's.
+// Run starts an Envoy with the rendered files, and makes it the proxy's Envoy.
 func (p *Proxy) Run(t testing.TB, o ProxyOptions) {
 	t.Helper()
 	for name, content := range o.Secrets {
@@ -76,7 +76,7 @@ func (p *Proxy) Run(t testing.TB, o ProxyOptions) {
 	p.Client = Dial(t, p.Addr(t, "listener_grpc"))
 }
 
-// mountConfig writes the files of Envoy's ConfigMap, and gives the bootstrap.
+// mountConfig writes the files of Envoy's ConfigMap, and returns the bootstrap.
 func (p *Proxy) mountConfig(t testing.TB) (bootstrap string) {
 	t.Helper()
 	const path = "envoy/configmap.yaml"
@@ -86,7 +86,7 @@ func (p *Proxy) mountConfig(t testing.TB) (bootstrap string) {
 	return p.local(manifest.File(t, p.Manifests, path, "envoy.yaml"))
 }
 
-// MountGate mounts the gate's files, where they are rendered, as the kubelet does after a change.
+// MountGate mounts the gate's files, if there are any, as the kubelet does after a change.
 func (p *Proxy) MountGate(t testing.TB, edit func(string) string) {
 	t.Helper()
 	const path = "envoy/lua-configmap.yaml"
@@ -103,7 +103,7 @@ func (p *Proxy) MountGate(t testing.TB, edit func(string) string) {
 	Mount(t, filepath.Join(p.Dir, "gate"), files)
 }
 
-// Container is that of Envoy, as rendered.
+// Container returns the rendered container of Envoy.
 func (p *Proxy) Container(t testing.TB) corev1.Container {
 	t.Helper()
 	containers := manifest.Object[appsv1.Deployment](t, p.Manifests, "envoy/deployment.yaml").Spec.Template.Spec.Containers
@@ -113,7 +113,7 @@ func (p *Proxy) Container(t testing.TB) corev1.Container {
 	return containers[0]
 }
 
-// Arguments are those of the rendered container, less those that a test gives itself, and what is to be merged.
+// Arguments returns the arguments of the rendered container, without those that a test sets, and the YAML to merge.
 func (p *Proxy) Arguments(t testing.TB) (args []string, merged string) {
 	t.Helper()
 	rendered := p.Container(t).Args
@@ -134,7 +134,7 @@ func (p *Proxy) Arguments(t testing.TB) (args []string, merged string) {
 	return args, merged
 }
 
-// local puts the test's folder in place of those that the pod mounts.
+// local replaces the folders that the pod mounts by the test's folder.
 func (p *Proxy) local(text string) string {
 	return strings.NewReplacer("/etc/envoy/", p.Dir+"/", "/etc/prometheus-client", p.Dir+"/prometheus-client").Replace(text)
 }

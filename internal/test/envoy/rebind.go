@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rebind moves a bootstrap's admin to the given address and its TCP listeners to ports that the kernel chooses, on
-// loopback unless they are to stay on every address, gives its other sockets names of its own, and replaces the
-// endpoints of the named clusters, whose names it takes out of the map. Endpoints that lead to the admin follow it.
+// rebind moves the admin interface of a bootstrap to the given address and its TCP listeners to free ports, on loopback
+// unless they are to listen everywhere. It gives unique names to other sockets, and replaces the endpoints of the named
+// clusters, whose names it removes from the map. Endpoints of the admin interface move with it.
 func rebind(bootstrap []byte, admin string, endpoints map[string]string, everywhere bool) ([]byte, error) {
 	var root map[string]any
 	if err := yaml.Unmarshal(bootstrap, &root); err != nil {
@@ -84,7 +84,7 @@ func socketAddress(hostPort string) (map[string]any, error) {
 	return map[string]any{"socket_address": map[string]any{"address": host, "port_value": number}}, nil
 }
 
-// field follows keys into nested maps; nil where there is none.
+// field follows keys into nested maps, and returns nil if one is missing.
 func field(node any, keys ...string) any {
 	for _, key := range keys {
 		m, ok := node.(map[string]any)

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A bootstrap that others wrote runs on free ports of loopback, and still reaches its own admin.
+// A custom bootstrap runs on free ports of loopback, and still reaches its own admin interface.
 func TestRebind(t *testing.T) {
 	const bootstrap = `
 admin: {address: {socket_address: {address: 0.0.0.0, port_value: 9901}}}

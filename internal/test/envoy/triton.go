@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The methods of Triton's inference service that the stub speaks.
+// The methods of Triton's inference service that the stub implements.
 const (
 	RepositoryIndex = "/inference.GRPCInferenceService/RepositoryIndex"
 	ModelInfer      = "/inference.GRPCInferenceService/ModelInfer"
@@ -28,12 +28,12 @@ const (
 	HealthCheck     = "/grpc.health.v1.Health/Check"
 )
 
-// Model is the name of the one model that the stub serves.
+// Model is the name of the only model of the stub.
 const Model = "identity"
 
 const largestMessage = 64 << 20 // bytes
 
-// Triton is a stub of a server: it answers the index, metadata, inference and health calls, and counts them.
+// Triton is a stub of a replica. It answers index, metadata, inference and health calls, and counts them.
 type Triton struct {
 	Addr string // host:port, the same when it comes back
 
@@ -42,8 +42,8 @@ type Triton struct {
 	header map[string]metadata.MD // of the last call, by method
 	checks int                    // Envoy's own
 	delay  time.Duration
-	delays map[string]time.Duration // by method, in place of delay
-	sizes  map[string]int           // bytes of an answer by method, in place of its usual one
+	delays map[string]time.Duration // by method, instead of delay
+	sizes  map[string]int           // bytes of an answer by method, instead of the usual answer
 	open   chan struct{}            // closed by Release
 	server *grpc.Server
 	health *health.Server
@@ -51,13 +51,13 @@ type Triton struct {
 	old    bool // without grpc.health.v1
 }
 
-// StartTriton runs a stub that serves.
+// StartTriton runs a stub that is ready.
 func StartTriton(t testing.TB) *Triton {
 	t.Helper()
 	return StartTritonAt(t, "127.0.0.1:0")
 }
 
-// StartTritonAt runs a stub that serves at an address of loopback.
+// StartTritonAt runs a stub that is ready at an address of loopback.
 func StartTritonAt(t testing.TB, addr string) *Triton {
 	t.Helper()
 	s := &Triton{
@@ -70,31 +70,31 @@ func StartTritonAt(t testing.TB, addr string) *Triton {
 	return s
 }
 
-// SetDelay sets how long each inference and index call that follows takes.
+// SetDelay sets the time that later inference and index calls take.
 func (s *Triton) SetDelay(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delay = d
 }
 
-// SetDelayOf sets how long each call of one method that follows takes, whatever the others take.
+// SetDelayOf sets the time that later calls of one method take.
 func (s *Triton) SetDelayOf(method string, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delays[method] = d
 }
 
-// SetReplySize sets the bytes of each answer of one method that follows; such an answer has no meaning.
+// SetReplySize sets the size in bytes of later answers of one method, which then have no meaning.
 func (s *Triton) SetReplySize(method string, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sizes[method] = bytes
 }
 
-// Release ends every delay, those to come too.
+// Release ends all delays, now and later.
 func (s *Triton) Release() { close(s.open) }
 
-// SetServing sets what the replica says of its health, or will say when it is up again.
+// SetServing sets whether the replica reports that it is ready, also when it is up again.
 func (s *Triton) SetServing(serving bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,24 +105,24 @@ func (s *Triton) SetServing(serving bool) {
 	s.health.SetServingStatus("", s.state)
 }
 
-// SetHealthService sets whether the replica has grpc.health.v1 when it is up again; before 2023, Triton had not.
+// SetHealthService sets whether the replica has grpc.health.v1 when it is up again. Before 2023, Triton had none.
 func (s *Triton) SetHealthService(has bool) { s.old = !has }
 
-// Checks counts the health checks of Envoy itself.
+// Checks counts the health checks by Envoy itself.
 func (s *Triton) Checks() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.checks
 }
 
-// Calls counts the calls of a method, those in progress too, but not the health checks of Envoy itself.
+// Calls counts the calls of a method, including those in progress, but not the health checks by Envoy itself.
 func (s *Triton) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[method]
 }
 
-// Header is what came with the last call of a method; nil if none came.
+// Header returns the headers of the last call of a method, or nil.
 func (s *Triton) Header(method string) metadata.MD {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func (s *Triton) rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// indexReply is a RepositoryIndexResponse with one ready model.
+// indexReply returns a RepositoryIndexResponse with one ready model.
 func indexReply() []byte {
 	model := field1(Model)
 	for number, text := range []string{2: "1", 3: "READY"} {
@@ -233,7 +233,7 @@ func indexReply() []byte {
 	return field1(string(model))
 }
 
-// field1 is a message whose field 1 holds the text.
+// field1 returns a message whose field 1 is the text.
 func field1(text string) []byte {
 	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), text)
 }

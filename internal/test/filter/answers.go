@@ -13,7 +13,7 @@ import (
 //go:embed answers
 var answers embed.FS
 
-// Answer is an answer of Prometheus, and what the gate with its default values makes of it: a file in answers/.
+// Answer is a file in answers/: an answer of Prometheus, and its effect on the gate with default values.
 type Answer struct {
 	Name      string `json:"-"`
 	Body      string `json:"body"`
@@ -27,7 +27,7 @@ type Answer struct {
 	} `json:"repeat"`
 }
 
-// Answers are all the answers, by name.
+// Answers returns all answers, by name.
 func Answers(t testing.TB) []Answer {
 	t.Helper()
 	files, err := fs.Glob(answers, "answers/*.yaml")

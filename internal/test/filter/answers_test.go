@@ -9,7 +9,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/filter"
 )
 
-// start loads the filter with the settings, and a Prometheus that gives one answer.
+// start loads the filter with the settings and a Prometheus that always gives one answer.
 func start(t *testing.T, s filter.Settings, status int, body string) *filter.Filter {
 	t.Helper()
 	source, err := s.Source()
@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// With closed, whatever is not a load is refused.
+// With closed, calls are refused after any answer that is not a load.
 func TestAnswersWhenClosed(t *testing.T) {
 	for _, a := range filter.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {

@@ -23,35 +23,35 @@ var errResponded = errors.New("responded")
 
 var exponent = regexp.MustCompile(`^[+-]?\d+[eE][+-]?\d+$`)
 
-// Header is the header of a call or of an answer.
+// Header holds the headers of a call or an answer.
 type Header map[string]string
 
-// HTTPCall answers a call that the filter makes.
+// HTTPCall answers a call of the filter.
 type HTTPCall func(cluster string, header Header, body string) (Header, string)
 
-// Filter is a filter with what Envoy keeps for it. Work that the filter starts detached runs in the next pause, or
-// when the call has ended.
+// Filter is a filter with the state that Envoy keeps for it. Calls that the filter does not wait for run at its next
+// pause, or when it has finished.
 type Filter struct {
 	NowMS    float64            // the clock
 	Gauges   map[string]float64 // shared by all workers
 	Counters map[string]float64
-	Errors   []string // what the filter logged
+	Errors   []string // errors that the filter logged
 	Upstream HTTPCall // Prometheus and Triton
-	WaitFull bool     // the cluster for calls that wait is full
-	Address  string   // of the client's end of the connection
+	WaitFull bool     // the cluster of waiting calls is full
+	Address  string   // the client's address
 
 	lua      *lua.LState
 	internal bool
 	detached []Header
 }
 
-// Response is what the filter answered itself; nil if it let the call through.
+// Response is the filter's own answer to a call. It is nil if the call passed.
 type Response struct {
 	Header Header
 	Body   string
 }
 
-// New loads a filter. The clock stands at some time in 2025 and nothing answers.
+// New loads a filter. The clock is at a time in 2025, and all calls of the filter fail.
 func New(t testing.TB, source string) *Filter {
 	t.Helper()
 	f := &Filter{
@@ -68,12 +68,12 @@ func New(t testing.TB, source string) *Filter {
 	return f
 }
 
-// mendToNumber teaches the interpreter to read numbers such as 1e-05, which have an exponent and no point.
+// mendToNumber makes the interpreter's tonumber accept numbers such as 1e-05, with an exponent and no point.
 func (f *Filter) mendToNumber() {
 	original := f.lua.GetGlobal("tonumber")
 	f.lua.SetGlobal("tonumber", f.lua.NewFunction(func(l *lua.LState) int {
 		if text, ok := l.Get(1).(lua.LString); ok && l.GetTop() == 1 && exponent.MatchString(string(text)) {
-			number, _ := strconv.ParseFloat(string(text), 64) // out of range is infinite, as in Lua
+			number, _ := strconv.ParseFloat(string(text), 64) // infinite if out of range, as in Lua
 			l.Push(lua.LNumber(number))
 			return 1
 		}
@@ -89,21 +89,21 @@ func (f *Filter) SetRandom(value float64) {
 	f.lua.SetField(f.lua.GetGlobal("math"), "random", random)
 }
 
-// Call runs the filter on the header of a call.
+// Call runs the filter for a call with these headers.
 func (f *Filter) Call(header Header) (*Response, error) {
 	response, err := f.run(header, false)
 	f.runDetached()
 	return response, err
 }
 
-// RepositoryIndex runs the filter on an index call.
+// RepositoryIndex runs the filter for an index call.
 func (f *Filter) RepositoryIndex() (*Response, error) {
 	return f.Call(Header{
 		":method": "POST", ":path": "/inference.GRPCInferenceService/RepositoryIndex", "content-type": "application/grpc",
 	})
 }
 
-// Tick runs the filter on Envoy's clock.
+// Tick runs the filter as Envoy's clock does.
 func (f *Filter) Tick(t testing.TB) {
 	t.Helper()
 	response, err := f.run(Header{":method": "GET", ":path": "/load"}, true)
@@ -221,7 +221,7 @@ func (f *Filter) object(methods map[string]lua.LGFunction) *lua.LTable {
 
 func (f *Filter) getter(header Header) lua.LValue { return f.values(stringValues(header)) }
 
-// values is a table that can be read by index, as the header of an answer, and by get, as that of a call.
+// values returns a table with access by index, as the headers of an answer, and by get, as those of a call.
 func (f *Filter) values(fields map[string]lua.LValue) lua.LValue {
 	table := f.lua.NewTable()
 	for name, value := range fields {
@@ -250,7 +250,7 @@ func tableHeader(table *lua.LTable) Header {
 	return header
 }
 
-// Counted are the names of the counters that are not 0, sorted.
+// Counted returns the names of the counters that are not 0, sorted.
 func (f *Filter) Counted() []string {
 	counted := map[string]float64{}
 	for name, value := range f.Counters {

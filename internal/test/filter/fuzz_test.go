@@ -10,7 +10,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/filter"
 )
 
-// FuzzAnswer gives the filter any body. It never has an error, and reads the load that Go's own JSON reader finds.
+// FuzzAnswer checks that the filter never fails on a body, and reads the same load as Go's JSON decoder.
 func FuzzAnswer(f *testing.F) {
 	for _, a := range filter.Answers(f) {
 		if len(a.Body) < 10000 {
@@ -42,7 +42,7 @@ func FuzzAnswer(f *testing.F) {
 
 var decimal = regexp.MustCompile(`^[+-]?\d+\.?\d*([eE][+-]?\d+)?$`)
 
-// goLoad is the load in an answer, at least 0.
+// goLoad returns the load in an answer, at least 0.
 func goLoad(body string) (load float64, known bool) {
 	if len(body) > 65536 || depth(body) > 32 {
 		return 0, false
@@ -75,7 +75,7 @@ func goLoad(body string) (load float64, known bool) {
 	return max(load, 0), err == nil
 }
 
-// depth is how deep brackets nest outside of strings.
+// depth returns the nesting depth of brackets outside strings.
 func depth(body string) (deepest int) {
 	now, quoted, escaped := 0, false, false
 	for _, c := range body {

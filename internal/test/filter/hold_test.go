@@ -8,7 +8,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/filter"
 )
 
-// fleet is ready from a time on, and counts the probes.
+// fleet is ready from a given time, and counts the probes.
 type fleet struct {
 	readyMS float64
 	probes  int
@@ -91,7 +91,7 @@ func TestHoldIsFull(t *testing.T) {
 	}
 }
 
-// A replica that answers is not yet one that serves.
+// A replica that answers need not be ready.
 func TestHoldWaitsUntilServersServe(t *testing.T) {
 	f, _ := hold(t, filter.Defaults(t).With("hold.maxSeconds", 5.0))
 	for name, answer := range map[string]string{
@@ -106,7 +106,7 @@ func TestHoldWaitsUntilServersServe(t *testing.T) {
 	}
 }
 
-// A call that has waited already stays, and no new call takes its place.
+// A waiting call keeps its place, and no new call takes it.
 func TestHeldCallKeepsItsPlace(t *testing.T) {
 	f, servers := hold(t, filter.Defaults(t))
 	servers.readyMS = f.NowMS + 5000
@@ -123,7 +123,7 @@ func TestHeldCallKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// A call waits on while its Envoy drains, until that is about to stop; a replica that is ready still gets it.
+// A call waits while its Envoy drains, until shortly before it stops. If a replica becomes ready, the call continues.
 func TestHeldCallsEnd(t *testing.T) {
 	f, servers := hold(t, filter.Defaults(t))
 	started := f.NowMS
@@ -172,7 +172,7 @@ func TestFullHoldRefuses(t *testing.T) {
 	}
 }
 
-// A busy fleet is probed ahead of time: no call of a row waits.
+// A busy fleet is probed ahead of time, so that none of many calls waits.
 func TestHoldCostsABusyFleetNothing(t *testing.T) {
 	f, servers := hold(t, filter.Defaults(t))
 	refused(t, f)

@@ -7,7 +7,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/filter"
 )
 
-// prometheus answers with a load that a test may change, and counts the queries.
+// prometheus answers with a load that a test can change, and counts the queries.
 type prometheus struct {
 	load    string
 	status  string
@@ -46,7 +46,7 @@ func refused(t *testing.T, f *filter.Filter) bool {
 	return response != nil
 }
 
-// at sets the load and lets the clock read it.
+// at sets the load and makes the filter read it.
 func at(t *testing.T, f *filter.Filter, p *prometheus, load string) {
 	t.Helper()
 	p.load = load
@@ -54,7 +54,7 @@ func at(t *testing.T, f *filter.Filter, p *prometheus, load string) {
 	f.Tick(t)
 }
 
-// However often the clock ticks and clients call, there is one query in a cache time.
+// However often the clock ticks and clients call, there is one query per cacheSeconds.
 func TestOneQueryInACacheTime(t *testing.T) {
 	for _, cache := range []float64{1, 5} {
 		f, p := gate(t, filter.Defaults(t).With("limiter.cacheSeconds", cache))
@@ -69,7 +69,7 @@ func TestOneQueryInACacheTime(t *testing.T) {
 	}
 }
 
-// The clock may be a little early, which doesn't cost a whole interval.
+// A tick that is a little early still sends the query.
 func TestTimerIsEarly(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t))
 	for range 10 {
@@ -94,7 +94,7 @@ func TestVerdictFollowsTheLoad(t *testing.T) {
 	}
 }
 
-// A threshold far below 1, such as one in seconds, is as exact.
+// A threshold far below 1, such as one in seconds, is exact too.
 func TestSmallThreshold(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t).With("threshold", 0.0015))
 	for load, want := range map[string]bool{"0.0011": false, "0.0015": false, "0.001502": true} {
@@ -105,7 +105,7 @@ func TestSmallThreshold(t *testing.T) {
 	}
 }
 
-// A load in bytes is far above what a small unit could hold.
+// A load in bytes does not overflow its gauge.
 func TestLargeLoad(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t).With("threshold", 1e12))
 	for load, want := range map[string]bool{"1e12": false, "1000000000001": true, "1e300": true} {
@@ -116,7 +116,7 @@ func TestLargeLoad(t *testing.T) {
 	}
 }
 
-// A call never asks: it goes by what is known, which is nothing at first.
+// Calls never query: they use the known load, and there is none at first.
 func TestCallsDoNotAsk(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t))
 	p.load = "5"
@@ -143,7 +143,7 @@ func TestOneLostAnswerChangesNothing(t *testing.T) {
 func TestUnknownLoad(t *testing.T) {
 	for _, c := range []struct {
 		choice   string
-		afterMS  float64 // since the load of 5 was read, while no answer comes
+		afterMS  float64 // since the load of 5 was read, without another answer
 		want     bool
 		outcome  string
 		lastSeen bool
@@ -212,7 +212,7 @@ func TestRamp(t *testing.T) {
 	}
 }
 
-// A load from before the clock was set back is not the last known one for ever.
+// After the clock was set back, an older load does not stay the last known one for ever.
 func TestLastLoadAndClockSetBack(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t).With("limiter.unknownLoad", "last"))
 	at(t, f, p, "5")

@@ -18,7 +18,7 @@ func format(number float64) string { return fmt.Sprintf("%.6f", number) }
 
 func diffResponse(want, got *filter.Response) string { return cmp.Diff(want, got) }
 
-// hostile are texts that would end a string, a table, a template or a header if any of them were pasted in.
+// hostile holds texts that would end a string, a table, a template or a header if they were inserted unquoted.
 var hostile = []string{
 	`sum(rate(a{b="c"}[1m]))`,
 	`a{b="]]"} ]=] ]==] ]===] == [[ [=[`,
@@ -54,7 +54,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query string) {
 		if !utf8.ValidString(query) {
-			t.Skip() // no values file holds it
+			t.Skip() // a values file can't contain it
 		}
 		if _, err := filter.Defaults(t).With("query", query).Source(); err != nil {
 			if !strings.Contains(err.Error(), "must not contain control characters") {
@@ -71,7 +71,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// Helm's toYaml makes an empty text of what YAML can't hold as it is, so that has to be refused before.
+// Helm's toYaml turns strings that YAML can't represent into empty ones, so they must be rejected before.
 func TestControlCharactersAreRefused(t *testing.T) {
 	for _, query := range []string{"a\x00", "a\x01b", "\x1b[0m", "\x7f", "\u0085", "\u2028", "\ufeff", "\uffff"} {
 		_, err := filter.Defaults(t).With("query", query).Source()

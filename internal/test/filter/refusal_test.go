@@ -75,7 +75,7 @@ func TestMethodsByValue(t *testing.T) {
 	}
 }
 
-// broken is a filter whose script fails at every guarded call.
+// broken returns settings with which the script fails at every guarded call.
 func broken(t *testing.T) filter.Settings {
 	t.Helper()
 	const judge = "local function judge(handle)\n"
@@ -87,7 +87,7 @@ func broken(t *testing.T) filter.Settings {
 	return filter.Defaults(t).With("parts.filter", strings.Replace(text, judge, judge+"  local broken = nil .. 1\n", 1))
 }
 
-// An error of the script itself follows the choice for an unknown load, and is logged once a minute.
+// An error of the script is treated like an unknown load, and is logged once a minute.
 func TestScriptError(t *testing.T) {
 	for _, choice := range []string{"open", "closed", "last"} {
 		f, _ := gate(t, broken(t).With("limiter.unknownLoad", choice))
@@ -106,7 +106,7 @@ func TestScriptError(t *testing.T) {
 	}
 }
 
-// With unknownLoad last, the last load decides in place of a script that has an error.
+// With unknownLoad last, the last load decides if the script fails.
 func TestLastLoadAfterError(t *testing.T) {
 	for _, c := range []struct {
 		load    string
@@ -122,7 +122,7 @@ func TestLastLoadAfterError(t *testing.T) {
 	}
 }
 
-// Every counter exists from the first call on, whatever it is.
+// Every counter exists from the first call of any kind.
 func TestCountersFromStart(t *testing.T) {
 	f, _ := gate(t, filter.Defaults(t))
 	if _, err := f.Call(filter.Header{":path": "/grpc.health.v1.Health/Check"}); err != nil {

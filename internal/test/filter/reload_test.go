@@ -8,7 +8,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/filter"
 )
 
-// replace is a filter with other settings behind the same gauges, after 100 ms.
+// replace returns a filter with other settings and the same gauges, 100 ms later.
 func replace(t *testing.T, before *filter.Filter, p *prometheus, s filter.Settings) *filter.Filter {
 	t.Helper()
 	f, _ := gate(t, s)
@@ -17,14 +17,14 @@ func replace(t *testing.T, before *filter.Filter, p *prometheus, s filter.Settin
 	return f
 }
 
-// A reload keeps Envoy's gauges. The load goes on to count for the query that it answers; another query is asked at the
-// next tick, and until it is answered the load is unknown.
+// A reload keeps Envoy's gauges. The load stays valid for its own query. A new query is sent at the next tick, and until
+// it is answered the load is unknown.
 func TestChangedConfiguration(t *testing.T) {
 	before := filter.Defaults(t).With("limiter.cacheSeconds", 60).With("limiter.unknownLoad", "closed")
 	for _, c := range []struct {
 		name       string
 		after      filter.Settings
-		load       string // what Prometheus says after the change; "" when it does not answer
+		load       string // Prometheus' answer after the change; "" if there is none
 		atOnce     string // the outcome before the next tick
 		then       string // the outcome after it
 		newQueries int
@@ -64,8 +64,8 @@ func TestChangedConfiguration(t *testing.T) {
 	}
 }
 
-// A worker may have the old script for a moment, and with it answer a tick after the new script's. Neither goes by the
-// other's load, and the new one's question is asked again.
+// A worker may still have the old script for a moment, and run a tick with it after one of the new script. Neither uses
+// the load of the other, and the new query is sent again.
 func TestTickOfTheScriptBefore(t *testing.T) {
 	slow := filter.Defaults(t).With("limiter.cacheSeconds", 60)
 	old, p := gate(t, slow)
@@ -87,7 +87,7 @@ func TestTickOfTheScriptBefore(t *testing.T) {
 	}
 }
 
-// An answer to the old query that comes after the change says nothing.
+// An answer to the old query that comes after the change is ignored.
 func TestOldAnswerAfterTheChange(t *testing.T) {
 	for _, status := range []string{"200", "504"} {
 		old, p := gate(t, filter.Defaults(t).With("limiter.unknownLoad", "closed"))
@@ -108,7 +108,7 @@ func TestOldAnswerAfterTheChange(t *testing.T) {
 	}
 }
 
-// A gauge lives as long as a script has touched it, so each touches all with its first call of any kind.
+// Envoy removes gauges that no script uses, so each script touches all of them with its first call of any kind.
 func TestGaugesOutliveTheirScript(t *testing.T) {
 	s := filter.Defaults(t).With("hold.enabled", true).With("hold.maxSeconds", 1.0)
 	used, p := gate(t, s)

@@ -1,5 +1,5 @@
-// Package filter runs Envoy's Lua filter, as the chart renders it, without an Envoy: on a Lua interpreter in Go,
-// against a stand-in for the stream handle, with a clock of its own.
+// Package filter runs Envoy's Lua filter, as the chart renders it, without Envoy: in a Lua interpreter in Go, with a
+// stand-in for the stream handle and its own clock.
 package filter
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/fastmachinelearning/supersonic/chart"
 )
 
-// Settings are what the chart's templates of the gate take, as they come out of JSON. See _gate.tpl.
+// Settings are the parameters of the chart's templates of the gate, as parsed from JSON. See _gate.tpl.
 type Settings map[string]any
 
-// Defaults are the chart's default values with the gate on, a threshold of 3 and a Prometheus without TLS.
+// Defaults returns the settings of the chart's defaults with the gate, a threshold of 3 and a Prometheus without TLS.
 func Defaults(t testing.TB) Settings {
 	t.Helper()
 	parts := map[string]any{}
@@ -64,7 +64,7 @@ func (s Settings) With(path string, value any) Settings {
 	return s
 }
 
-// templates are those of _gate.tpl, with the functions that Helm's engine adds to sprig's.
+// templates parses _gate.tpl, with the functions that Helm's engine adds to sprig's.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	text, err := fs.ReadFile(chart.FS(), "templates/envoy/_gate.tpl")
 	if err != nil {
@@ -85,13 +85,13 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 	return t.Funcs(functions).Parse(string(text))
 })
 
-// Render executes one define of _gate.tpl, as Helm's engine does.
+// Render executes a define of _gate.tpl, as Helm's engine does.
 func (s Settings) Render(define string) (string, error) {
 	t, err := templates()
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(s) // the chart hands the settings over as JSON
+	text, err := json.Marshal(s) // the chart passes the settings as JSON
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func (s Settings) Render(define string) (string, error) {
 	return out.String(), err
 }
 
-// Files are the files that the chart mounts for the gate, by name.
+// Files returns the files that the chart mounts for the gate, by name.
 func (s Settings) Files() (map[string]string, error) {
 	text, err := s.Render("files")
 	if err != nil {
@@ -114,7 +114,7 @@ func (s Settings) Files() (map[string]string, error) {
 	return files, yaml.Unmarshal([]byte(text), &files)
 }
 
-// Source is the Lua that Envoy runs.
+// Source returns the Lua that Envoy runs.
 func (s Settings) Source() (string, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -123,7 +123,7 @@ func (s Settings) Source() (string, error) {
 	return Source(files["gate.yaml"])
 }
 
-// Source is the Lua in a rendered gate.yaml.
+// Source returns the Lua in a rendered gate.yaml.
 func Source(gate string) (string, error) {
 	var discovery struct {
 		Resources []struct {

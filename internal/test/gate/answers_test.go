@@ -10,13 +10,13 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// The same answers as in the interpreter, one after another in one Envoy.
+// The same answers as in package filter, one after another in one Envoy.
 func TestAnswers(t *testing.T) {
 	g := gate.Start(t, gate.Defaults().Limiter("cacheSeconds", 0.05).Limiter("timeoutSeconds", 1))
 	for _, a := range filter.Answers(t) {
 		t.Run(a.Name, func(t *testing.T) {
 			g.Prometheus.Set(envoy.Answer{Status: a.Status, Body: a.Body})
-			// Once a second query came, the gate has read the answer to the first.
+			// When the second query arrives, the gate has read the answer to the first.
 			asked := len(g.Prometheus.Queries())
 			envoy.Await(t, gate.Patience, "two queries", func() bool {
 				return len(g.Prometheus.Queries()) >= asked+2
@@ -41,7 +41,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// counts makes a call and tells whether it ends with the outcome, for its client and for Envoy's counters.
+// counts makes a call, and reports whether its client and Envoy's counters see the outcome.
 func counts(t *testing.T, g *gate.Gate, outcome string) bool {
 	t.Helper()
 	before := g.Outcomes(t)[outcome]

@@ -17,14 +17,14 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// askEachTime is an edit that makes every call wait for a query of its own.
+// askEachTime is an edit that makes every call wait for its own query.
 func askEachTime(text string) string {
 	return strings.Replace(text, "local function judge(handle)", "local function judge(handle) ask(handle, handle:timestamp())", 1)
 }
 
-// BenchmarkGuardedCall calls, in turn, an Envoy without the gate and with it, at a Prometheus that takes 1 ms and 20 ms.
-// The p50 with the gate is at most 1.1 times the p50 without, for both. Then it calls gates that ask for each call, which
-// would make the others wait between their calls.
+// BenchmarkGuardedCall alternates between calls to an Envoy without the gate and with it, with a Prometheus that takes
+// 1 ms or 20 ms. The p50 with the gate must be at most 1.1 times that without. Gates that query for each call are timed
+// afterwards, because they would delay the other calls.
 func BenchmarkGuardedCall(b *testing.B) {
 	kinds := []struct {
 		name  string
@@ -89,7 +89,7 @@ func quantile(took []time.Duration, q float64) time.Duration {
 	return took[int(q*float64(len(took)-1))]
 }
 
-// BenchmarkQueries makes guarded calls at two rates: there is at most one query a cache time (1 s), at any rate.
+// BenchmarkQueries makes guarded calls at two rates. At both, there is at most one query per cacheSeconds (1 s).
 func BenchmarkQueries(b *testing.B) {
 	for _, rate := range []int{10, 2000} {
 		b.Run(fmt.Sprintf("%d-calls-a-second", rate), func(b *testing.B) {
@@ -137,12 +137,12 @@ func callAtRate(b *testing.B, g *gate.Gate, rate int, lasts time.Duration) int {
 	return calls
 }
 
-// BenchmarkHold holds 1,000 calls: they cost at most 0.25 core while they wait, and are released within 2 s of a
-// server's start, at the chart's own health checks and polls.
+// BenchmarkHold holds 1,000 calls. They cost at most 0.25 core while they wait, and continue within 2 s of a replica's
+// start, with the chart's default health checks and polls.
 func BenchmarkHold(b *testing.B) {
 	var worstCores, longest float64
 	for b.Loop() {
-		g := noServer(b, gate.Defaults().With("envoy.healthCheck.interval", "1s").
+		g := noReplica(b, gate.Defaults().With("envoy.healthCheck.interval", "1s").
 			With("envoy.hold.maxCalls", 1000).With("envoy.http2.streamWindowBytes", 1<<20))
 		done := callMany(context.Background(), b, g, 1000)
 		awaitHeld(b, g, 990)
@@ -166,7 +166,7 @@ func BenchmarkHold(b *testing.B) {
 	b.ReportMetric(longest, "release-s")
 }
 
-// cpuTime is the processor time that a process has used.
+// cpuTime returns the CPU time of a process.
 func cpuTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -1,4 +1,4 @@
-// Package gate runs the gate and the hold in the real Envoy, as the chart renders all of it.
+// Package gate runs the gate and the hold in the real Envoy, with everything that the chart renders for it.
 package gate
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// Patience is how long a test waits for what takes a moment, on a machine that is busy.
+// Patience is the time limit for things that take a moment, on a busy machine.
 const Patience = 30 * time.Second
 
 // Values are a user's values.
 type Values map[string]any
 
-// Defaults turn the gate on, in front of an external Prometheus without TLS that may take its time. The threshold is 3.
+// Defaults enables the gate, with a threshold of 3 and an external Prometheus without TLS that may be slow.
 func Defaults() Values {
 	v := Values{}
 	for path, value := range map[string]any{
@@ -63,22 +63,22 @@ func (v Values) Limiter(key string, value any) Values {
 	return v.With("envoy.rate_limiter.prometheus_based."+key, value)
 }
 
-// A Gate is the chart's Envoy with the gate.
+// A Gate is the chart's Envoy with the gate between stubs.
 type Gate struct {
 	*envoy.Proxy
 	reloads int
 }
 
-// An Edit changes the text of the gate's files, to put an error there.
+// An Edit changes the text of the gate's files, for example to add an error.
 type Edit func(string) string
 
-// New renders the chart and makes the stubs, for a gate that runs later.
+// New renders the chart and starts the stubs, without Envoy.
 func New(t testing.TB, v Values) *Gate {
 	t.Helper()
 	return &Gate{Proxy: envoy.NewProxy(t, v.yaml(t))}
 }
 
-// Start makes the stubs and runs the gate.
+// Start starts the stubs and Envoy.
 func Start(t testing.TB, v Values, edits ...Edit) *Gate {
 	t.Helper()
 	g := New(t, v)
@@ -86,7 +86,7 @@ func Start(t testing.TB, v Values, edits ...Edit) *Gate {
 	return g
 }
 
-// StartAt runs the gate at a load, and waits until it knows it.
+// StartAt starts the gate with a load, and waits until it has read it.
 func StartAt(t testing.TB, v Values, load string, edits ...Edit) *Gate {
 	t.Helper()
 	g := New(t, v)
@@ -103,7 +103,7 @@ func (g *Gate) SetLoad(t testing.TB, load string) {
 	g.AwaitAnswers(t, 2) // the first may have been on its way
 }
 
-// AwaitAnswers waits until the gate has read some more answers of Prometheus, or found that there is none.
+// AwaitAnswers waits until some more queries of the gate have been answered or have failed.
 func (g *Gate) AwaitAnswers(t testing.TB, more float64) {
 	t.Helper()
 	before := g.Answered(t)
@@ -117,7 +117,7 @@ func (g *Gate) AwaitQuery(t testing.TB) {
 	envoy.Await(t, Patience, "a query", func() bool { return len(g.Prometheus.Queries()) > before })
 }
 
-// Answered is how many answers of Prometheus the gate has read, of whatever kind.
+// Answered returns the number of Prometheus' answers that the gate has read, of any kind.
 func (g *Gate) Answered(t testing.TB) (answers float64) {
 	t.Helper()
 	for _, n := range g.Answers(t) {
@@ -150,7 +150,7 @@ func all(edits []Edit) func(string) string {
 	}
 }
 
-// Listener is the host:port that clients call.
+// Listener returns the host:port that clients call.
 func (g *Gate) Listener(t testing.TB) string {
 	t.Helper()
 	return g.Addr(t, "listener_grpc")
@@ -162,7 +162,7 @@ func (g *Gate) MountSecret(t testing.TB, files map[string]string) {
 	envoy.Mount(t, filepath.Join(g.Dir, "prometheus-client"), files)
 }
 
-// GateFile is the gate that Envoy watches.
+// GateFile returns the file of the gate that Envoy watches.
 func (g *Gate) GateFile(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(g.Dir, "gate", "gate.yaml"))
@@ -172,12 +172,12 @@ func (g *Gate) GateFile(t testing.TB) string {
 	return string(text)
 }
 
-// Reload gives Envoy the values' gate while it runs, and waits until it has taken it.
+// Reload replaces the gate in the running Envoy by that of the values, and waits until Envoy has loaded it.
 func (g *Gate) Reload(t testing.TB, v Values, edits ...Edit) {
 	t.Helper()
 	before := g.Reloads(t)
 	g.reloads++
-	// Envoy takes only what differs from what it has.
+	// Envoy only loads a file that differs from the current one.
 	differ := func(text string) string {
 		return strings.Replace(text, "local config = {", fmt.Sprintf("local config = { -- reload %d", g.reloads), 1)
 	}
@@ -186,7 +186,7 @@ func (g *Gate) Reload(t testing.TB, v Values, edits ...Edit) {
 	envoy.Await(t, Patience, "a reload", func() bool { return g.Reloads(t) > before })
 }
 
-// Reloads counts how often Envoy has taken the gate's file.
+// Reloads returns how often Envoy has loaded the gate's file.
 func (g *Gate) Reloads(t testing.TB) float64 {
 	t.Helper()
 	return g.Value(t, "envoy_extension_config_discovery_http_filter_gate_config_reload")
@@ -197,10 +197,10 @@ func (g *Gate) Index(ctx context.Context) envoy.Reply {
 	return g.Client.Call(ctx, envoy.RepositoryIndex, nil)
 }
 
-// Outcomes are the gate's counters of calls that are not 0.
+// Outcomes returns the gate's counters of calls that are not 0.
 func (g *Gate) Outcomes(t testing.TB) map[string]float64 { return g.counters(t, "outcome") }
 
-// Answers are the gate's counters of Prometheus' answers that are not 0.
+// Answers returns the gate's counters of Prometheus' answers that are not 0.
 func (g *Gate) Answers(t testing.TB) map[string]float64 { return g.counters(t, "answer") }
 
 func (g *Gate) counters(t testing.TB, label string) map[string]float64 {

@@ -12,11 +12,11 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// atOnce is what a busy machine takes for an answer that nothing holds up; the hold itself lasts 300 s.
+// atOnce is the time limit for answers without delay, on a busy machine. The hold itself lasts 300 s.
 const atOnce = 10 * time.Second
 
-// noServer runs the hold in front of zero replicas.
-func noServer(t testing.TB, v gate.Values) *gate.Gate {
+// noReplica runs the hold with zero replicas.
+func noReplica(t testing.TB, v gate.Values) *gate.Gate {
 	t.Helper()
 	g := gate.Start(t, v.With("envoy.hold.enabled", true).Limiter("enabled", false))
 	g.Triton.Down()
@@ -28,7 +28,7 @@ func healthy(t testing.TB, g *gate.Gate) float64 {
 	return g.Value(t, "envoy_cluster_membership_healthy", "envoy_cluster_name", "triton_grpc_service")
 }
 
-// callMany makes calls at the same time, over clients of 50 calls each, and hands over their replies when all ended.
+// callMany makes calls at the same time, 50 for each client, and sends their replies when all have ended.
 func callMany(ctx context.Context, t testing.TB, g *gate.Gate, calls int) <-chan []envoy.Reply {
 	t.Helper()
 	var clients []*envoy.Client
@@ -63,9 +63,9 @@ func awaitHeld(t testing.TB, g *gate.Gate, calls float64) {
 	})
 }
 
-// Any method can be held: a call waits with its whole message.
+// Any method can be held, and the call keeps its message.
 func TestHeldInference(t *testing.T) {
-	g := noServer(t, gate.Defaults().Limiter("methods", []any{envoy.RepositoryIndex, envoy.ModelInfer}))
+	g := noReplica(t, gate.Defaults().Limiter("methods", []any{envoy.RepositoryIndex, envoy.ModelInfer}))
 	replies := make(chan envoy.Reply, 1)
 	client := envoy.Dial(t, g.Listener(t))
 	go func() { replies <- client.Call(t.Context(), envoy.ModelInfer, make([]byte, 4<<20)) }()
@@ -77,10 +77,10 @@ func TestHeldInference(t *testing.T) {
 }
 
 func TestHeldCallsAreReleased(t *testing.T) {
-	g := noServer(t, gate.Defaults())
+	g := noReplica(t, gate.Defaults())
 	done := callMany(t.Context(), t, g, 50)
 	awaitHeld(t, g, 50)
-	// Each probe that finds no replica counts here, which wakes the fleet; the calls themselves do not.
+	// Each probe that finds no replica is counted here and wakes the fleet; the calls themselves are not.
 	envoy.Await(t, gate.Patience, "a wake-up signal", func() bool {
 		return g.Value(t, "envoy_cluster_upstream_cx_none_healthy", "envoy_cluster_name", "triton_grpc_service") >= 4
 	})
@@ -89,7 +89,7 @@ func TestHeldCallsAreReleased(t *testing.T) {
 	if counted := count(<-done); counted[codes.OK] != 50 {
 		t.Errorf("ended with %v, want all OK", counted)
 	}
-	if took := time.Since(ready); took > atOnce { // BenchmarkHold has the time
+	if took := time.Since(ready); took > atOnce { // BenchmarkHold measures it
 		t.Errorf("released %s after the replica was ready, want soon", took)
 	}
 	if outcomes := g.Outcomes(t); outcomes["held"] != 50 || outcomes["allowed"] != 50 {
@@ -98,9 +98,9 @@ func TestHeldCallsAreReleased(t *testing.T) {
 	awaitIdle(t, g)
 }
 
-// The probes of a second do not grow with the calls that wait.
+// The number of probes per second does not grow with the number of held calls.
 func TestHeldCallsShareTheirProbes(t *testing.T) {
-	g := noServer(t, gate.Defaults())
+	g := noReplica(t, gate.Defaults())
 	ctx, cancel := context.WithCancel(t.Context())
 	done := callMany(ctx, t, g, 200)
 	awaitHeld(t, g, 200)
@@ -117,7 +117,7 @@ func TestHeldCallsShareTheirProbes(t *testing.T) {
 }
 
 func TestHoldExpires(t *testing.T) {
-	g := noServer(t, gate.Defaults().With("envoy.hold.maxSeconds", 1.5))
+	g := noReplica(t, gate.Defaults().With("envoy.hold.maxSeconds", 1.5))
 	r := g.Index(t.Context())
 	if r.Code != codes.Unavailable || r.Message != "no replica became ready within 1.5 s" {
 		t.Errorf("%v %q", r.Code, r.Message)
@@ -130,9 +130,9 @@ func TestHoldExpires(t *testing.T) {
 	}
 }
 
-// Calls above the limit are refused at once, and take the place of none that waits.
+// Calls above the limit are refused at once, and do not displace waiting calls.
 func TestHoldIsLimited(t *testing.T) {
-	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.maxCallsPerConnection", 30).
+	g := noReplica(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.maxCallsPerConnection", 30).
 		With("envoy.hold.pollSeconds", 0.05))
 	held := callMany(t.Context(), t, g, 30)
 	awaitHeld(t, g, 30)
@@ -142,7 +142,7 @@ func TestHoldIsLimited(t *testing.T) {
 		<-callMany(ctx, t, g, 5)
 		cancel()
 	}
-	// One may find a place between two pauses of another, which keeps its own.
+	// A new call may find a place between two pauses of a waiting one, which keeps waiting.
 	if full := g.Outcomes(t)["hold_full"]; full < others*99/100 {
 		t.Errorf("outcomes %v, want %d hold_full", g.Outcomes(t), others)
 	}
@@ -154,7 +154,7 @@ func TestHoldIsLimited(t *testing.T) {
 
 // Clients that give up make room for others at once.
 func TestHeldClientsLeave(t *testing.T) {
-	g := noServer(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.maxCallsPerConnection", 30))
+	g := noReplica(t, gate.Defaults().With("envoy.hold.maxCalls", 30).With("envoy.hold.maxCallsPerConnection", 30))
 	ctx, cancel := context.WithCancel(t.Context())
 	held := callMany(ctx, t, g, 30)
 	awaitHeld(t, g, 30)
@@ -172,7 +172,7 @@ func TestHeldClientsLeave(t *testing.T) {
 }
 
 func TestHeldCallKeepsItsDeadline(t *testing.T) {
-	g := noServer(t, gate.Defaults())
+	g := noReplica(t, gate.Defaults())
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
 	if r := g.Index(ctx); r.Code != codes.DeadlineExceeded || r.Took > atOnce {
@@ -183,15 +183,15 @@ func TestHeldCallKeepsItsDeadline(t *testing.T) {
 
 // Only guarded calls wait.
 func TestInferenceIsNotHeld(t *testing.T) {
-	g := noServer(t, gate.Defaults())
+	g := noReplica(t, gate.Defaults())
 	if r := g.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.Unavailable || r.Took > atOnce {
 		t.Errorf("%v after %s, want UNAVAILABLE at once", r.Code, r.Took)
 	}
 }
 
-// A replica that is up but does not serve yet is waited for.
+// Calls wait for a replica that is up but not ready.
 func TestHoldWaitsForAServingServer(t *testing.T) {
-	g := noServer(t, gate.Defaults())
+	g := noReplica(t, gate.Defaults())
 	done := callMany(t.Context(), t, g, 1)
 	awaitHeld(t, g, 1)
 	g.Triton.SetServing(false)
@@ -211,7 +211,7 @@ func TestHoldWaitsForAServingServer(t *testing.T) {
 
 // Triton before 2023 has no grpc.health.v1.
 func TestHoldWaitsForAnOldServer(t *testing.T) {
-	g := noServer(t, gate.Defaults())
+	g := noReplica(t, gate.Defaults())
 	done := callMany(t.Context(), t, g, 1)
 	awaitHeld(t, g, 1)
 	g.Triton.SetHealthService(false)
@@ -221,7 +221,7 @@ func TestHoldWaitsForAnOldServer(t *testing.T) {
 	}
 }
 
-// With the gate on as well, a call that passes it is held, and a refused one is not.
+// With both, calls that pass the gate are held, and refused calls are not.
 func TestGateComesBeforeTheHold(t *testing.T) {
 	g := gate.Start(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 0.2))
 	g.Triton.Down()

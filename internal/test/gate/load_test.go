@@ -13,7 +13,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// shortTimes have short times, so that what depends on them can be seen.
+// shortTimes returns values with short times, so that their effects are soon visible.
 func shortTimes() gate.Values {
 	return gate.Defaults().Limiter("cacheSeconds", 0.2).Limiter("timeoutSeconds", 0.2).Limiter("lastKnownSeconds", 5)
 }
@@ -36,7 +36,7 @@ var failures = map[string]func(*gate.Gate){
 	"down":    func(g *gate.Gate) { g.Prometheus.Down() },
 }
 
-// From the start: what the gate makes of a load that it never knew. No call waits for it.
+// If Prometheus fails from the start, the load is unknown, and no call waits for it.
 func TestPrometheusFailsFromTheStart(t *testing.T) {
 	for failure, set := range failures {
 		for choice, want := range map[string]codes.Code{
@@ -58,7 +58,7 @@ func TestPrometheusFailsFromTheStart(t *testing.T) {
 	}
 }
 
-// While it runs: the gate keeps its verdict for a while, follows its choice, and resumes.
+// If Prometheus fails later, the gate uses the last load for a while, then follows unknownLoad, and recovers.
 func TestPrometheusFailsAndComesBack(t *testing.T) {
 	for failure, set := range failures {
 		for choice, want := range map[string]codes.Code{
@@ -76,7 +76,7 @@ func TestPrometheusFailsAndComesBack(t *testing.T) {
 					t.Errorf("load unknown: %v %q, want %v", r.Code, r.Message, want)
 				}
 				if choice == "last" {
-					awaitCode(t, g, codes.OK) // what was known is too old by then
+					awaitCode(t, g, codes.OK) // the known load is too old by then
 				}
 				if failure == "down" {
 					g.Prometheus.Up(t)
@@ -90,7 +90,7 @@ func TestPrometheusFailsAndComesBack(t *testing.T) {
 	}
 }
 
-// awaitUnknown calls until the last known load no longer counts as known: two queries' time.
+// awaitUnknown calls until the load is unknown, which takes the time of two queries.
 func awaitUnknown(t *testing.T, g *gate.Gate) {
 	t.Helper()
 	envoy.Await(t, gate.Patience, "an unknown load", func() bool {
@@ -122,7 +122,7 @@ func TestRampRefusesAShare(t *testing.T) {
 	}
 }
 
-// Neither more calls, nor more clients, nor more workers make more queries.
+// The number of queries does not depend on the number of calls, clients or workers.
 func TestQueriesDoNotGrow(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60.0), "1")
 	var wait sync.WaitGroup
@@ -142,7 +142,7 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	}
 }
 
-// While a query runs, calls go by the load before it.
+// While a query runs, calls use the previous load.
 func TestNoCallWaitsForPrometheus(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 0.1).Limiter("timeoutSeconds", 60), "5")
 	g.Prometheus.Set(envoy.Answer{Hang: true})
@@ -158,7 +158,7 @@ func TestNoCallWaitsForPrometheus(t *testing.T) {
 	}
 }
 
-// Nobody has to call for the gate to know the load.
+// The gate knows the load without any calls.
 func TestIdleGateKnowsTheLoad(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("unknownLoad", "closed"), "0")
 	began := time.Now()
@@ -171,7 +171,7 @@ func TestIdleGateKnowsTheLoad(t *testing.T) {
 	}
 }
 
-// awaitIdle waits until Envoy has no request left anywhere.
+// awaitIdle waits until Envoy has no active request.
 func awaitIdle(t *testing.T, g *gate.Gate) {
 	t.Helper()
 	envoy.Await(t, gate.Patience, "no active request in Envoy", func() bool {
@@ -181,7 +181,7 @@ func awaitIdle(t *testing.T, g *gate.Gate) {
 	})
 }
 
-// replace is an edit of the gate's file that has to find what it replaces.
+// replace returns an edit of the gate's file. The test fails if old is not found.
 func replace(t *testing.T, old, by string) gate.Edit {
 	return func(text string) string {
 		if !strings.Contains(text, old) {
@@ -191,7 +191,7 @@ func replace(t *testing.T, old, by string) gate.Edit {
 	}
 }
 
-// An error of the script follows the choice for an unknown load, and Envoy's own counter of errors stays 0.
+// An error of the script is treated like an unknown load, and Envoy's own counter of errors stays 0.
 func TestScriptError(t *testing.T) {
 	for failure, replacement := range map[string][2]string{
 		"nil":             {"local function judge(handle)", "local function judge(handle) local _ = nil .. 1"},

@@ -12,8 +12,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// BenchmarkMemory makes a million guarded calls, a half of them refused, while the load is read anew every 50 ms. Once
-// 100,000 were made, Envoy's memory grows by at most 4 MiB, as it counts and as the kernel does.
+// BenchmarkMemory makes a million guarded calls, half of which are refused, while the load is read every 50 ms. After the
+// first 100,000, Envoy's memory grows by at most 4 MiB, both allocated and resident.
 func BenchmarkMemory(b *testing.B) {
 	const warmUp, calls, budget = 100_000, 1_000_000, 4.0 // MiB
 	for b.Loop() {
@@ -44,7 +44,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// memory is that of an Envoy, in MiB.
+// memory is the memory of an Envoy, in MiB.
 type memory struct{ allocated, resident float64 }
 
 func readMemory(b *testing.B, g *gate.Gate) memory {
@@ -61,7 +61,7 @@ func readMemory(b *testing.B, g *gate.Gate) memory {
 	return memory{g.Value(b, "envoy_server_memory_allocated") / mebi, pages * float64(os.Getpagesize()) / mebi}
 }
 
-// callAll spreads calls over the clients, four at once for each.
+// callAll distributes calls over the clients, four at a time for each.
 func callAll(b *testing.B, clients []*envoy.Client, calls int) {
 	b.Helper()
 	const each = 4

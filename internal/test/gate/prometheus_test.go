@@ -9,7 +9,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// asked is the last query that the gate has sent, once there is one.
+// asked waits for a query of the gate, and returns the last one.
 func asked(t *testing.T, g *gate.Gate) envoy.Query {
 	t.Helper()
 	envoy.Await(t, gate.Patience, "a query", func() bool { return len(g.Prometheus.Queries()) > 0 })
@@ -78,7 +78,7 @@ func TestMissingCredentials(t *testing.T) {
 	}
 }
 
-// overTLS are values whose Prometheus has a certificate of a private authority.
+// overTLS returns values for a Prometheus with a certificate of a private authority.
 func overTLS() gate.Values {
 	return gate.Defaults().With("prometheus.external.scheme", "https").Limiter("unknownLoad", "closed").
 		Limiter("cacheSeconds", 0.1).Limiter("timeoutSeconds", 1).

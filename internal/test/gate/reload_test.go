@@ -15,7 +15,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// A changed threshold reaches Envoy without a restart, and no call fails on the way.
+// A changed threshold takes effect without a restart, and no call fails meanwhile.
 func TestReloadUnderLoad(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults(), "5")
 	if r := g.Index(t.Context()); r.Code != codes.ResourceExhausted {
@@ -52,7 +52,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 }
 
-// A changed threshold counts for the next call in every worker, however long a load is kept.
+// A changed threshold applies to the next call in every worker, even with a long cacheSeconds.
 func TestReloadCountsAtOnce(t *testing.T) {
 	slow := gate.Defaults().Limiter("cacheSeconds", 60)
 	g := gate.StartAt(t, slow, "5")
@@ -79,7 +79,7 @@ func TestReloadCountsAtOnce(t *testing.T) {
 	}
 }
 
-// The answer to another query says nothing, however long a load is kept, and the new query is asked at once.
+// After a change of the query, the old answer is ignored, even with a long cacheSeconds, and the new query is sent at once.
 func TestChangedQuery(t *testing.T) {
 	slow := gate.Defaults().Limiter("cacheSeconds", 60)
 	g := gate.StartAt(t, slow, "5")
@@ -97,7 +97,7 @@ func TestChangedQuery(t *testing.T) {
 	}
 }
 
-// A reload loses no count, even if nobody calls meanwhile.
+// A reload keeps the counters, even without calls meanwhile.
 func TestReloadKeepsTheCounters(t *testing.T) {
 	slow := gate.Defaults().Limiter("cacheSeconds", 60)
 	g := gate.StartAt(t, slow, "5")
@@ -106,13 +106,13 @@ func TestReloadKeepsTheCounters(t *testing.T) {
 	}
 	g.Reload(t, slow.Limiter("ramp", 1))
 	g.Reload(t, slow)
-	time.Sleep(2 * time.Second) // long enough for Envoy to drop what nothing uses
+	time.Sleep(2 * time.Second) // long enough for Envoy to remove unused counters
 	if refused := g.Outcomes(t)["refused"]; refused != 3 {
 		t.Errorf("%v refusals are counted after two reloads, want 3", refused)
 	}
 }
 
-// A gate that does not compile is refused, and the one before it goes on.
+// A gate that does not compile is rejected, and the previous one stays.
 func TestBrokenReloadChangesNothing(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults(), "5")
 	g.Index(t.Context())
@@ -129,7 +129,7 @@ func TestBrokenReloadChangesNothing(t *testing.T) {
 	}
 }
 
-// 10,000 guarded calls at once share one query, and all get through.
+// 10,000 guarded calls at once share one query, and all pass.
 func TestTenThousandCalls(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60), "0")
 	g.Triton.SetDelayOf(envoy.RepositoryIndex, 2*time.Second)

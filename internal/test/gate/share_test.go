@@ -38,7 +38,7 @@ func TestOneConnectionDoesNotFillTheHold(t *testing.T) {
 		}, 4*calls + others},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := noServer(t, gate.Defaults())
+			g := noReplica(t, gate.Defaults())
 			held := func(calls float64) func() bool { return func() bool { return g.Outcomes(t)["held"] >= calls } }
 			ctx, cancel := context.WithCancel(t.Context())
 			attacker := envoy.Dial(t, g.Listener(t))
@@ -62,7 +62,7 @@ func TestOneConnectionDoesNotFillTheHold(t *testing.T) {
 // A connection has its share again soon after its callers have left.
 func TestShareIsFreeAgain(t *testing.T) {
 	const share = 8
-	g := noServer(t, gate.Defaults().With("envoy.hold.maxCallsPerConnection", share))
+	g := noReplica(t, gate.Defaults().With("envoy.hold.maxCallsPerConnection", share))
 	ctx, cancel := context.WithCancel(t.Context())
 	for range share {
 		go g.Index(ctx)

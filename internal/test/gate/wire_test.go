@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// refusing is a gate whose load is above the threshold.
+// refusing returns a gate whose load is above the threshold.
 func refusing(t *testing.T) *gate.Gate {
 	t.Helper()
 	return gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60), "5")
@@ -44,7 +44,7 @@ func post(t *testing.T, g *gate.Gate, path string, header map[string]string) (*h
 	return response, string(body)
 }
 
-// A refusal is trailers only: one block of headers, no body, nothing after it.
+// A refusal has only trailers: one block of headers, without a body.
 func TestRefusalOnTheWire(t *testing.T) {
 	g := refusing(t)
 	for _, contentType := range []string{"application/grpc", "application/grpc+proto"} {
@@ -76,7 +76,7 @@ func TestOtherProtocols(t *testing.T) {
 	}
 }
 
-// Every spelling of the path that reaches the method is guarded, and nothing else is.
+// Every spelling of the path that reaches the method is guarded, and no other path.
 func TestGuardedPaths(t *testing.T) {
 	g := refusing(t)
 	for path, guarded := range map[string]bool{
@@ -94,7 +94,7 @@ func TestGuardedPaths(t *testing.T) {
 	}
 }
 
-// What the internal listeners do is out of reach of clients.
+// Clients can't reach the internal listeners.
 func TestInternalPaths(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().With("envoy.hold.enabled", true).Limiter("cacheSeconds", 60), "0")
 	for _, path := range []string{"/load", "/probe", "/stop"} {
@@ -139,7 +139,7 @@ func TestLargeHeader(t *testing.T) {
 	}
 }
 
-// An answer of 20 MB makes the load unknown, and nothing else.
+// An answer of 20 MB makes the load unknown, and has no other effect.
 func TestHugeAnswer(t *testing.T) {
 	g := gate.New(t, gate.Defaults().Limiter("cacheSeconds", 60))
 	huge := envoy.Sample("9")
@@ -155,7 +155,7 @@ func TestHugeAnswer(t *testing.T) {
 	}
 }
 
-// Every counter is there, before any call.
+// Every counter exists before the first call.
 func TestCountersFromStart(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().Limiter("cacheSeconds", 60), "0")
 	for label, values := range map[string][]string{
@@ -177,7 +177,7 @@ func TestCountersFromStart(t *testing.T) {
 	}
 }
 
-// Whoever has no token is turned away before the gate.
+// Calls without a token are rejected before the gate.
 func TestAuthenticationComesFirst(t *testing.T) {
 	g := gate.StartAt(t, gate.Defaults().With("envoy.auth", map[string]any{
 		"enabled": true, "jwt_issuer": "https://issuer.test", "jwt_remote_jwks_uri": "https://127.0.0.1:1/keys",

@@ -17,7 +17,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-// A collector is a running OpenTelemetry collector with what the chart renders for it.
+// A collector is a running OpenTelemetry collector with the rendered configuration.
 type collector struct{ grpc, http, own string } // host:port, own for its own metrics
 
 // startCollector runs the collector on free ports of loopback. Its exporters send to the given addresses, by name.
@@ -73,13 +73,13 @@ func startCollector(t *testing.T, config string, endpoints map[string]string) *c
 	return c
 }
 
-// renderedCollector is its configuration, as the chart renders it for the values.
+// renderedCollector returns the collector's configuration for the values.
 func renderedCollector(t *testing.T, values string) string {
 	t.Helper()
 	return manifest.File(t, manifest.Render(t, values), "otel/collector.yaml", "config.yaml")
 }
 
-// A collector starts with every pipeline that the chart renders, also with the values of sites.
+// The collector starts with every pipeline that the chart renders, also for typical values of sites.
 func TestCollectorConfigurations(t *testing.T) {
 	const on = "opentelemetry-collector: {enabled: true}\n"
 	configs := map[string]string{
@@ -121,7 +121,7 @@ func TestCollectorConfigurations(t *testing.T) {
 	}
 }
 
-// The image that the chart runs is the release that these tests run.
+// The default image has the version that these tests run.
 func TestCollectorImage(t *testing.T) {
 	said, err := exec.Command(tools.Path(t, "otelcol"), "--version").Output()
 	if err != nil {
@@ -134,7 +134,7 @@ func TestCollectorImage(t *testing.T) {
 	}
 }
 
-// What Envoy and Triton trace becomes metrics in Prometheus, under the names of the pods, with Triton's models as spans.
+// Traces of Envoy and Triton become metrics in Prometheus, with the names of the pods, and Triton's models as spans.
 func TestSpanMetrics(t *testing.T) {
 	const values = `
 tempo: {enabled: true}

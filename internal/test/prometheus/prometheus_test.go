@@ -18,7 +18,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// pods are a Triton, an Envoy, and what must not be scraped: other ports of them, and pods that have ended.
+// pods returns a Triton, an Envoy, and what must not be scraped: their other ports, and pods that have ended.
 func pods(t *testing.T) []map[string]string {
 	t.Helper()
 	begun := time.Now()
@@ -81,7 +81,7 @@ func TestScrapeAndRecord(t *testing.T) {
 	}
 }
 
-// TestNativeHistograms checks that a Prometheus which stores classic histograms as native ones reads the same load.
+// TestNativeHistograms checks that a Prometheus that stores classic histograms as native ones reads the same load.
 func TestNativeHistograms(t *testing.T) {
 	begun := time.Now()
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -125,7 +125,7 @@ func TestConfigReload(t *testing.T) {
 	})
 }
 
-// Remote write is on where a part of the release writes.
+// Remote write is enabled if a component of the release writes.
 func TestRemoteWriteReceiver(t *testing.T) {
 	for name, test := range map[string]struct {
 		values string
@@ -162,7 +162,7 @@ opentelemetry-collector:
 	}
 }
 
-// TestRecordEqualsQuery checks that whoever reads the records, as the gate may, reads what the queries say.
+// TestRecordEqualsQuery checks that the records have the values of the queries.
 func TestRecordEqualsQuery(t *testing.T) {
 	s := start(t, embedded, pods(t))
 	var rules struct {
@@ -180,7 +180,7 @@ func TestRecordEqualsQuery(t *testing.T) {
 	})
 	compared := 0
 	for _, r := range rules.Groups[0].Rules {
-		// A scrape that ends after the rule's evaluation may have begun before it, so a second look is fair.
+		// A scrape that began before the rule's evaluation may end after it, so the values are compared again.
 		envoy.Await(t, limit, r.Record+" is what its query answers", func() bool {
 			at := s.value(t, "timestamp("+r.Record+recorded+")")
 			got, want := s.value(t, r.Record+recorded+" @ "+at), s.valueAt(t, r.Expr, at)
@@ -193,12 +193,12 @@ func TestRecordEqualsQuery(t *testing.T) {
 	}
 }
 
-// Prometheus answers on both families with the chart's arguments, which leave its default address alone.
+// Prometheus answers on IPv4 and IPv6 with the chart's arguments, which do not set an address.
 func TestPrometheusOnBothFamilies(t *testing.T) {
 	if args := strings.Join(container(t, manifest.Render(t, embedded)), " "); strings.Contains(args, "listen-address") {
 		t.Fatalf("the address is not Prometheus' own: %s", args)
 	}
-	s := startAt(t, "0.0.0.0:", embedded, pods(t)) // of which Prometheus' default names the port 9090
+	s := startAt(t, "0.0.0.0:", embedded, pods(t)) // Prometheus' default, with another port than 9090
 	_, port, err := net.SplitHostPort(s.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestPrometheusOnBothFamilies(t *testing.T) {
 	}
 }
 
-// Releases that share a Prometheus have series of their own.
+// Releases that share a Prometheus have separate series.
 func TestSharedPrometheus(t *testing.T) {
 	found := pods(t)
 	for i, pod := range found {

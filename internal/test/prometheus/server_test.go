@@ -25,21 +25,21 @@ import (
 
 const limit = 60 * time.Second // for what takes a second or two
 
-// A server is a running Prometheus with what the chart renders for it.
+// A server is a running Prometheus with the rendered configuration.
 type server struct {
 	addr, dir string
-	host      string // with a colon, that it listens on
+	host      string // host to listen on, with a colon
 	pid       int
 	manifests render.Manifests
 }
 
-// start runs Prometheus as its Deployment does. Pods come from pods, in place of Kubernetes.
+// start runs Prometheus as its Deployment does, with a list of pods instead of Kubernetes' discovery.
 func start(t testing.TB, values string, pods []map[string]string) *server {
 	t.Helper()
 	return startAt(t, "127.0.0.1:", values, pods)
 }
 
-// startAt listens on a free port of the host.
+// startAt is start on a free port of a host.
 func startAt(t testing.TB, host, values string, pods []map[string]string) *server {
 	t.Helper()
 	return run(t, host, values, func(job map[string]any) {
@@ -48,7 +48,7 @@ func startAt(t testing.TB, host, values string, pods []map[string]string) *serve
 	})
 }
 
-// startIn has Prometheus ask a stub of Kubernetes' API for its pods.
+// startIn is start with Kubernetes' discovery, from a stub of its API.
 func startIn(t testing.TB, values, api string) *server {
 	t.Helper()
 	return run(t, "127.0.0.1:", values, func(job map[string]any) {
@@ -109,7 +109,7 @@ func static(pods []map[string]string) []any {
 	return groups
 }
 
-// arguments are those of the rendered container, with the test's folders.
+// arguments returns those of the rendered container, with the test's folders.
 func (s *server) arguments(t testing.TB) []string {
 	t.Helper()
 	args := append(container(t, s.manifests), "--web.listen-address="+strings.Replace(s.addr, "127.0.0.1:", s.host, 1))
@@ -172,13 +172,13 @@ func freeAddr(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// result is a series of an answer of Prometheus.
+// result is a series in an answer of Prometheus.
 type result struct {
 	Metric map[string]string
 	Value  [2]any
 }
 
-// queryAt asks for a time in seconds, now if it is empty.
+// queryAt evaluates a query at a time in seconds, or now if it is empty.
 func (s *server) queryAt(t testing.TB, expr, at string) []result {
 	t.Helper()
 	asked := url.Values{"query": {expr}}
@@ -192,7 +192,7 @@ func (s *server) queryAt(t testing.TB, expr, at string) []result {
 	return answer.Data.Result
 }
 
-// value is the one value of an answer, empty if there is none.
+// value returns the only value of an answer, or an empty string.
 func (s *server) value(t testing.TB, expr string) string {
 	t.Helper()
 	return s.valueAt(t, expr, "")

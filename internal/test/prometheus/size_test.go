@@ -19,8 +19,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// bigFleet are the pods of a number of replicas with 20 models each, and two Envoys, as targets of a Prometheus. Every
-// replica exports the same: 276 series in all, which is what Triton 2.51 exports with one GPU.
+// bigFleet returns the pods of a number of replicas with 20 models each, and of two Envoys, as targets of a Prometheus.
+// Every replica exports the same 276 series, as many as Triton 2.51 exports with one GPU.
 func bigFleet(t testing.TB, replicas int) []map[string]string {
 	t.Helper()
 	begun := time.Now()
@@ -66,7 +66,7 @@ func bigFleet(t testing.TB, replicas int) []map[string]string {
 	return all
 }
 
-// tritonPage is what a replica exports that serves two requests at any time.
+// tritonPage returns the metrics of a replica that always serves two requests.
 func tritonPage(elapsed int) string {
 	var w strings.Builder
 	for m := range 20 {
@@ -95,7 +95,7 @@ func tritonPage(elapsed int) string {
 	return w.String()
 }
 
-// envoyPage is what the rules read of an Envoy with three requests in flight for each replica.
+// envoyPage returns the metrics of an Envoy with three requests in flight for each replica, as far as rules read them.
 func envoyPage(w http.ResponseWriter, replicas, elapsed int) {
 	const of = `envoy_cluster_name="triton_grpc_service"`
 	requests := elapsed / 100 * replicas
@@ -106,8 +106,8 @@ func envoyPage(w http.ResponseWriter, replicas, elapsed int) {
 	fmt.Fprintf(w, "envoy_cluster_upstream_cx_none_healthy{%s} 0\nenvoy_cluster_upstream_rq_active{%s} %d\n", of, of, 3*replicas)
 }
 
-// BenchmarkReplicas says what scraping and recording a number of replicas costs the embedded Prometheus as the chart
-// renders it, and what the slowest of the rules and KEDA's query take.
+// BenchmarkReplicas measures what the embedded Prometheus needs to scrape and record a number of replicas, and the time
+// of the slowest rule and of KEDA's query.
 func BenchmarkReplicas(b *testing.B) {
 	for _, replicas := range []int{10, 100, 1000} {
 		b.Run(strconv.Itoa(replicas), func(b *testing.B) {
@@ -154,7 +154,7 @@ func (s *server) number(b *testing.B, expr string) float64 {
 	return n
 }
 
-// cost is the processor time in seconds that Prometheus takes for the answers to all queries once.
+// cost returns the CPU time, in seconds, that Prometheus takes to answer all queries once.
 func (s *server) cost(b *testing.B, at string, queries ...string) float64 {
 	b.Helper()
 	const times = 5
@@ -167,7 +167,7 @@ func (s *server) cost(b *testing.B, at string, queries ...string) float64 {
 	return (s.cpu(b) - before) / times
 }
 
-// rules are the query that KEDA asks too, and those of all rules. Each has to be evaluated without an error.
+// rules returns KEDA's query, and the queries of all rules. Each must evaluate without an error.
 func (s *server) rules(b *testing.B) (needed string, all []string) {
 	b.Helper()
 	var answer struct {
@@ -193,7 +193,7 @@ func (s *server) rules(b *testing.B) (needed string, all []string) {
 	return needed, all
 }
 
-// own is a metric that Prometheus exports of itself.
+// own returns a metric that Prometheus exports about itself.
 func (s *server) own(b *testing.B, name string) float64 {
 	b.Helper()
 	for line := range strings.Lines(get(b, "http://"+s.addr+"/metrics")) {
@@ -211,7 +211,7 @@ func (s *server) own(b *testing.B, name string) float64 {
 
 func (s *server) cpu(b *testing.B) float64 { return s.own(b, "process_cpu_seconds_total") }
 
-// resident is what Prometheus keeps in memory, in MiB, less the files that it maps.
+// resident returns the resident memory of Prometheus, in MiB, without mapped files.
 func (s *server) resident(b *testing.B) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))

@@ -20,14 +20,14 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// target is what Prometheus scrapes.
+// target is a target of Prometheus.
 type target struct {
 	Labels         map[string]string
 	ScrapeURL      string
 	ScrapeInterval string
 }
 
-// targets are those of the jobs, once Prometheus knows its pods.
+// targets returns the targets of the jobs, once Prometheus has discovered pods.
 func (s *server) targets(t testing.TB) []target {
 	t.Helper()
 	var answer struct {
@@ -39,7 +39,7 @@ func (s *server) targets(t testing.TB) []target {
 	return answer.Data.ActiveTargets
 }
 
-// cluster is a stub of Kubernetes' API that knows the pods of one namespace, and answers only what the Role allows.
+// cluster is a stub of Kubernetes' API with the pods of one namespace. It allows only what the Role allows.
 type cluster struct {
 	t    testing.TB
 	pods []corev1.Pod
@@ -65,7 +65,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	switch {
-	case asked.Get("sendInitialEvents") != "": // as Kubernetes before 1.32 answers, so that a list follows
+	case asked.Get("sendInitialEvents") != "": // as Kubernetes before 1.32 answers, so that the client lists instead
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`)
 	case verb == "watch":
@@ -83,7 +83,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// podsOf are a pod of each Deployment, named after its release and component, such as sonic/triton.
+// podsOf returns a pod of each Deployment, named after its release and component, such as sonic/triton.
 func podsOf(t testing.TB, m render.Manifests, phase corev1.PodPhase) []corev1.Pod {
 	t.Helper()
 	var pods []corev1.Pod
@@ -97,7 +97,7 @@ func podsOf(t testing.TB, m render.Manifests, phase corev1.PodPhase) []corev1.Po
 	return pods
 }
 
-// Prometheus finds the running pods of its release, by itself, with the rights of its Role.
+// Prometheus discovers the running pods of its release, with the rights of its Role.
 func TestTargets(t *testing.T) {
 	const everything = `
 tempo: {enabled: true}

@@ -21,7 +21,7 @@ import (
 // issuer signs tokens and serves its public key over TLS.
 type issuer struct {
 	key  *rsa.PrivateKey
-	addr string // host:port of the key set
+	addr string // host:port of its key set
 }
 
 func newIssuer(t testing.TB, ca envoy.Authority, host string) issuer {
@@ -55,7 +55,7 @@ func serve(t testing.TB, listener net.Listener, handle http.HandlerFunc) {
 	t.Cleanup(func() { _ = server.Close() })
 }
 
-// token is a good one, but for the given claims.
+// token returns a valid token, except for the given claims.
 func (i issuer) token(t testing.TB, name string, claims jwt.MapClaims) string {
 	t.Helper()
 	all := jwt.MapClaims{"iss": name, "aud": "sonic", "sub": "someone", "exp": time.Now().Add(time.Hour).Unix()}
@@ -160,7 +160,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Envoy removes the token from every call, also from those that need none.
+// Envoy removes the token from every call, even if none is needed.
 func TestTokensDoNotReachTriton(t *testing.T) {
 	ca := envoy.NewAuthority(t)
 	one := newIssuer(t, ca, "keys.example.org")
@@ -193,7 +193,7 @@ func TestTokensDoNotReachTriton(t *testing.T) {
 	}
 }
 
-// A rule with methods applies to calls of these methods only.
+// A rule with methods applies only to calls of these methods.
 func TestClaimRulesByMethod(t *testing.T) {
 	ca := envoy.NewAuthority(t)
 	one := newIssuer(t, ca, "keys.example.org")

@@ -22,13 +22,13 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// observer keeps what it reads from Envoy's stats listener as Prometheus does, and asks the rendered queries.
+// observer scrapes Envoy's stats listener as Prometheus does, and evaluates the rendered queries.
 type observer struct {
 	proxy   *proxy
 	storage *teststorage.TestStorage
 	engine  *engine.Engine
 	queries map[string]string
-	dropped string // a metric that Prometheus is told to drop
+	dropped string // a metric that is dropped
 }
 
 func observe(t testing.TB, p *proxy) *observer {
@@ -49,10 +49,10 @@ func observe(t testing.TB, p *proxy) *observer {
 	return o
 }
 
-// scrape reads Envoy's exposition once; stale writes that it is gone.
+// scrape reads Envoy's metrics once, or marks all series as stale.
 func (o *observer) scrape(t testing.TB, stale bool) {
 	t.Helper()
-	at := time.Now().UnixMilli() // as Prometheus, the start of the scrape
+	at := time.Now().UnixMilli() // the start of the scrape, as in Prometheus
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(o.text(t)))
 	if err != nil {
@@ -103,7 +103,7 @@ func appendFamily(t testing.TB, appender storage.Appender, family *dto.MetricFam
 	}
 }
 
-// watch scrapes at an interval for some time, or until the condition holds.
+// watch scrapes at intervals until the condition holds, or until the time limit.
 func (o *observer) watch(t testing.TB, limit time.Duration, holds func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(500 * time.Millisecond)
@@ -123,7 +123,7 @@ func (o *observer) watch(t testing.TB, limit time.Duration, holds func() bool) {
 	}
 }
 
-// ask gives the one value that a query answers with; false if it answers with nothing.
+// ask returns the only value of a query's answer, or false if the answer is empty.
 func (o *observer) ask(t testing.TB, name string) (float64, bool) {
 	t.Helper()
 	query, err := o.engine.NewInstantQuery(t.Context(), o.storage, nil, o.queries[name], time.Now())
@@ -144,7 +144,7 @@ func (o *observer) ask(t testing.TB, name string) (float64, bool) {
 	return vector[0].F, true
 }
 
-// want checks every query's answer against a range.
+// want checks that the answer of every query is in a range.
 func (o *observer) want(t testing.TB, moment string, ranges map[string][2]float64) {
 	t.Helper()
 	for name, r := range ranges {
@@ -162,10 +162,10 @@ keda: {enabled: true, minReplicaCount: 0}
 envoy: {rate_limiter: {prometheus_based: {enabled: true}}}
 `
 
-// The two queries and the wake-up, as rendered, on what a real Envoy counts: before, during and after load, at zero
-// replicas, and when Envoy is gone.
+// The two queries and the wake-up, as rendered, on the counters of a real Envoy: before, during and after load, at zero
+// replicas, and after Envoy has ended.
 func TestQueriesOnCounters(t *testing.T) {
-	// Envoy writes its counters every second, so the window's ends tell one in eight.
+	// Envoy flushes its counters every second, so the error is up to one in eight.
 	const clients, window = 8, 8 * time.Second
 	none := [2]float64{0, 0}
 	p, names := fleet(t, observed)
@@ -181,7 +181,7 @@ func TestQueriesOnCounters(t *testing.T) {
 
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")
 	p.awaitHealthy(t, 1)
-	p.Triton.SetDelay(200 * time.Millisecond) // long against what lies between two calls of a client
+	p.Triton.SetDelay(200 * time.Millisecond) // long compared with the time between two calls of a client
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan codes.Code, clients)
 	for range clients {
@@ -218,7 +218,7 @@ func TestQueriesOnCounters(t *testing.T) {
 	}
 }
 
-// withoutTime reads an Envoy under load whose request time does not reach Prometheus.
+// withoutTime checks the queries on an Envoy under load whose request time does not reach Prometheus.
 func withoutTime(t *testing.T, p *proxy) {
 	t.Helper()
 	o := observe(t, p)
@@ -232,7 +232,7 @@ func withoutTime(t *testing.T, p *proxy) {
 	o.want(t, "the request time is dropped", map[string][2]float64{"wake-up": {0, 0}})
 }
 
-// Prometheus would not tell a value that never changed from one that is missing.
+// The membership gauge exists from the start, before it ever changes.
 func TestMembershipFromStart(t *testing.T) {
 	p, _ := fleet(t, "")
 	o := &observer{proxy: p}

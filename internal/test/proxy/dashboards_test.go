@@ -16,7 +16,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// gpus are what a Triton with two GPUs adds; the recording is of one without.
+// gpus are the series that a Triton with two GPUs adds. The recorded ones have none.
 const gpus = `
 load 5s
   nv_gpu_utilization{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 0.5x49
@@ -27,7 +27,7 @@ load 5s
   nv_gpu_power_limit{gpu_uuid="GPU-a",namespace="cms",pod="triton-0",release="sonic"} 250x49
 `
 
-// elsewhere is another release of the same name: no panel may see it.
+// elsewhere is a release of the same name in another namespace, which no panel may show.
 const elsewhere = `
 load 5s
   envoy_cluster_membership_healthy{envoy_cluster_name="triton_grpc_service",namespace="atlas",pod="envoy-0",release="sonic"} 9x49
@@ -37,7 +37,7 @@ load 5s
 // recordingEnd is the time of the recording's last scrape.
 var recordingEnd = time.Unix(0, 0).Add((recordScrapes - 1) * recordInterval)
 
-// panel is what the test reads of a rendered dashboard's panel.
+// panel is the part of a rendered panel that the test reads.
 type panel struct {
 	Title   string
 	Targets []struct{ RefID, Expr, LegendFormat string }
@@ -67,7 +67,7 @@ func recorded(t *testing.T, more ...string) storage.Storage {
 	return s
 }
 
-// grafanaVariables stand for what Grafana puts into an expression.
+// grafanaVariables replaces variables as Grafana does.
 var grafanaVariables = strings.NewReplacer("$__rate_interval", "1m", "$__range", "2m", "$namespace", "cms", "$release", "sonic")
 
 func evaluate(t *testing.T, s storage.Storage, expr string) promql.Vector {
@@ -91,8 +91,8 @@ func evaluateAt(t *testing.T, s storage.Storage, expr string, at time.Time) prom
 
 var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
 
-// TestPanelLegends evaluates each expression of the rendered dashboards on what a real Envoy and
-// a real Triton exported.
+// TestPanelLegends evaluates each expression of the rendered dashboards on the recorded metrics of a real Envoy and a
+// real Triton.
 func TestPanelLegends(t *testing.T) {
 	s := recorded(t, gpus, elsewhere)
 	for name, panels := range renderedDashboards(t, "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true}\n") {
@@ -129,7 +129,7 @@ func TestPanelValues(t *testing.T) {
 			}
 		}
 	}
-	const crowded, grown, calm = 25, 38, recordScrapes - 1 // scrapes at the end of their scenes
+	const crowded, grown, calm = 25, 38, recordScrapes - 1 // the last scrape of each scene
 	for _, want := range []struct {
 		panel       string
 		scrape      int
@@ -163,7 +163,7 @@ func TestPanelValues(t *testing.T) {
 	}
 }
 
-// TestTimesAreThoseOfARequest checks that a batch of several requests is not taken for one.
+// TestTimesAreThoseOfARequest checks that panels of times count the requests of a batch, not the batch.
 func TestTimesAreThoseOfARequest(t *testing.T) {
 	// 12 requests a minute in 3 batches, which queue for 1,553,124 µs together: 129.4 ms each.
 	s := promqltest.LoadedStorage(t, `
@@ -186,7 +186,7 @@ load 1m
 	}
 }
 
-// A fleet that may be at 0 is wanted at 0 without work; work, or a call that finds no replica, asks for its least size.
+// A fleet with minReplicaCount 0 is wanted at 0 without work. Work, or a call that finds no replica, wakes it.
 func TestWantedReplicasFromZero(t *testing.T) {
 	const fleet = "prometheus: {enabled: true}\ngrafana: {enabled: true}\nkeda: {enabled: true, maxReplicaCount: 8, "
 	for _, c := range []struct {

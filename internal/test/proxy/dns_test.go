@@ -8,8 +8,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// nameServer is a stub of the cluster's DNS that knows one name. As CoreDNS does, it cuts what a UDP answer can't hold,
-// and answers over TCP too.
+// nameServer is a stub of the cluster's DNS with one name. As CoreDNS does, it truncates long UDP answers, and answers over
+// TCP too.
 type nameServer struct {
 	addr string // host:port
 
@@ -37,7 +37,7 @@ func startNameServer(t testing.TB) *nameServer {
 	return s
 }
 
-// Answer sets what is said of the name from now on.
+// Answer sets the later answers.
 func (s *nameServer) Answer(rcode int, addresses ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

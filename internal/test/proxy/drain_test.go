@@ -18,7 +18,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// A relay is the address of a Service: a new connection goes to where it points, an old one stays where it is.
+// A relay acts as a Service: new connections go to its current target, and old ones keep theirs.
 type relay struct {
 	addr   string
 	target atomic.Pointer[string]
@@ -59,7 +59,7 @@ func (r *relay) carry(client net.Conn) {
 	_ = client.Close()
 }
 
-// load is a number of clients with a connection each, which call back to back.
+// load is a number of clients, each with its own connection, which call without pauses.
 type load struct {
 	stop   chan struct{}
 	wait   sync.WaitGroup
@@ -70,7 +70,7 @@ type load struct {
 
 const longCall = 2 * time.Second
 
-// startLoad makes every fourth client's calls index calls, so that they can take longer.
+// startLoad starts the clients. Every fourth makes index calls, whose delay can be set separately.
 func startLoad(t testing.TB, addr string, clients int) *load {
 	l := &load{stop: make(chan struct{})}
 	for i := range clients {
@@ -102,7 +102,7 @@ func (l *load) run(client *envoy.Client, method string, message []byte) {
 	}
 }
 
-// end stops the clients, each after its call, and fails the test for each call that failed.
+// end stops the clients after their current calls. The test fails if any call failed.
 func (l *load) end(t testing.TB) {
 	t.Helper()
 	close(l.stop)
@@ -149,7 +149,7 @@ func (p *proxy) preStop(t testing.TB) {
 
 var rolls = flag.Int("rolls", 1, "rolls of Envoy under load, for each way to drain it")
 
-// A rolling restart of Envoy replaces one pod after the other; kube-proxy leaves old connections alone.
+// A rolling restart of Envoy replaces one pod after the other, while kube-proxy keeps old connections.
 func TestRollFailsNoCall(t *testing.T) {
 	for name, values := range map[string]string{
 		"hook":  "envoy: {drain: {timeSeconds: 3}}",
@@ -173,7 +173,7 @@ func TestRollFailsNoCall(t *testing.T) {
 	}
 }
 
-// rollOver starts another Envoy, leads new connections there, and stops this one as the kubelet does.
+// rollOver starts another Envoy, directs new connections to it, and stops this one as the kubelet does.
 func (p *proxy) rollOver(t testing.TB, values string, service *relay) *proxy {
 	t.Helper()
 	other := *p.Proxy
@@ -189,7 +189,7 @@ func (p *proxy) rollOver(t testing.TB, values string, service *relay) *proxy {
 	return fresh
 }
 
-// A call that outlasts the drain is not waited for longer than the pod has.
+// A drain does not wait for a long call beyond the pod's grace period.
 func TestDrainEndsInTime(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 3}}"})
 	p.infer(t, codes.OK)
@@ -207,7 +207,7 @@ func TestDrainEndsInTime(t *testing.T) {
 	}
 }
 
-// Calls that wait for a replica outlast a drain: they are told in time, and the drain ends well.
+// Held calls that would outlast a drain get a message before it ends, and the drain succeeds.
 func TestHeldCallsWhileDraining(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {hold: {enabled: true}, drain: {timeSeconds: 1, seconds: 6}}"})
 	p.infer(t, codes.OK)
@@ -229,7 +229,7 @@ func TestHeldCallsWhileDraining(t *testing.T) {
 	}
 }
 
-// A query of the gate that takes long is no client's call, which the drain would wait for.
+// The drain does not wait for a long query of the gate, which is not a client's call.
 func TestDrainDoesNotWaitForTheGate(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: `
 envoy: {rate_limiter: {prometheus_based: {enabled: true, timeoutSeconds: 60}}, drain: {timeSeconds: 1, seconds: 30}}

@@ -18,7 +18,7 @@ envoy:
 prometheus: {enabled: true}
 `
 
-// The lines that NOTES prints, put where it says, turn a user's own configuration into one with the gate.
+// The lines that NOTES.txt prints add the gate to a custom configuration.
 func TestOwnConfigurationWithGate(t *testing.T) {
 	notes := manifest.Render(t, externalWithGate).Notes()
 	_, lines, found := strings.Cut(notes, "cluster triton_grpc_service:\n\n")
@@ -43,7 +43,7 @@ func TestOwnConfigurationWithGate(t *testing.T) {
 	}
 }
 
-// What protects Envoy and lets it be watched does not depend on who wrote the configuration.
+// A custom configuration has the same protection and stats as the chart's.
 func TestOwnConfigurationIsProtected(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{
 		Values:   "envoy: {external_config: {load_from_configmap: true, configmap_name: mine}, drain: {timeSeconds: 1}}",

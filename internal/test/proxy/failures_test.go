@@ -9,8 +9,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// The alert on calls that fail reads Envoy's 5xx without the calls that found no server: that has to be each failed
-// call, once, and no other.
+// The alert on calls that fail reads Envoy's 5xx responses without the calls that found no replica. They must be exactly
+// the failed calls.
 func TestFailuresCounted(t *testing.T) {
 	const calls = 5
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func TestFailuresCounted(t *testing.T) {
 	}
 }
 
-// A call without a replica wakes the fleet and is no failure, refused or held in the gate's filter, whose probes find none either.
+// A call that finds no replica wakes the fleet and is not a failure, whether it is refused or held by the filter.
 func TestNoServerIsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		name, values, method string
@@ -78,7 +78,7 @@ func TestNoServerIsNoFailure(t *testing.T) {
 	}
 }
 
-// failures is what the alert's numerator reads.
+// failures returns the numerator of the alert.
 func (p *proxy) failures(t testing.TB) float64 {
 	t.Helper()
 	fives, _ := p.Metrics(t).Sum("envoy_cluster_upstream_rq_xx", "envoy_cluster_name", service, "envoy_response_code_class", "5")

@@ -11,7 +11,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// A pod has an IPv4 address, an IPv6 address or both, as its cluster has.
+// A pod has an IPv4 address, an IPv6 address or both.
 func TestBothFamilies(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1}}", Everywhere: true})
 	rendered := manifest.Render(t, "{prometheus: {enabled: true}, metricsCollector: {enabled: true, host: 0.0.0.0}}")

@@ -10,13 +10,13 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// Whoever can stand between Envoy and the keys must not be able to put in keys of their own.
+// Envoy verifies the host of the keys, so that nobody in between can replace them.
 func TestKeyHostVerified(t *testing.T) {
 	ca, other := envoy.NewAuthority(t), envoy.NewAuthority(t)
 	for _, c := range []struct {
 		name  string
 		ca    envoy.Authority // of the replica
-		host  string          // on its certificate
+		host  string          // in its certificate
 		want  codes.Code
 		trust string
 	}{
@@ -45,7 +45,7 @@ envoy:
 	}
 }
 
-// Without a CA of its own a provider trusts what the image trusts, which is nothing that we could sign.
+// A provider without a CA trusts those of the image, which did not sign the test's certificate.
 func TestKeysOfSingleIssuer(t *testing.T) {
 	keys := newIssuer(t, envoy.NewAuthority(t), "keys.example.org")
 	p := start(t, envoy.ProxyOptions{
@@ -70,7 +70,7 @@ envoy:
 	}
 }
 
-// A name that YAML reads as something else than a string, or that the chart uses itself, opens nothing.
+// Names of providers that YAML does not read as strings, or that the chart uses itself, do not weaken authentication.
 func TestProviderNames(t *testing.T) {
 	ca := envoy.NewAuthority(t)
 	for _, name := range []string{"null", "true", "health"} {

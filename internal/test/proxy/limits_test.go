@@ -18,7 +18,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// connect opens connections that say nothing, and stay until the test ends.
+// connect opens connections that send nothing, and keeps them until the test ends.
 func connect(t testing.TB, addr string, number int) []net.Conn {
 	t.Helper()
 	var open []net.Conn
@@ -75,7 +75,7 @@ envoy: {rate_limiter: {listener_level: {enabled: true, max_tokens: 5, tokens_per
 	}
 }
 
-// A client that sends its headers byte by byte, and one that sends too many, hold nothing up.
+// A client that sends its headers byte by byte, or too many of them, blocks nothing.
 func TestHeaderLimits(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {maxRequestHeadersKb: 16}"})
 	p.infer(t, codes.OK)
@@ -105,7 +105,7 @@ func TestHeaderLimits(t *testing.T) {
 	}
 }
 
-// Envoy's own defaults refuse a call beyond 1,024.
+// Ten thousand calls pass at once. Envoy's own defaults would refuse those beyond 1,024.
 func TestTenThousandCallsAtOnce(t *testing.T) {
 	const connections, each = 4, 2500
 	p := start(t, envoy.ProxyOptions{})
@@ -136,7 +136,7 @@ func TestTenThousandCallsAtOnce(t *testing.T) {
 	}
 }
 
-// Tensors are larger than any buffer of Envoy.
+// Messages larger than any buffer of Envoy pass.
 func TestLargeMessages(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
@@ -166,7 +166,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// Envoy obeys some headers of its own kind, which a client must not be able to send.
+// Envoy obeys some x-envoy headers, which are removed from clients' calls.
 func TestSteeringHeaders(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)

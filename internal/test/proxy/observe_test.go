@@ -76,7 +76,7 @@ func TestTracingOff(t *testing.T) {
 	}
 }
 
-// startCollector runs a stub of an OpenTelemetry collector that hands on each export as it came.
+// startCollector runs a stub of an OpenTelemetry collector that passes on each export.
 func startCollector(t testing.TB, exports chan<- []byte) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,10 +97,10 @@ func startCollector(t testing.TB, exports chan<- []byte) string {
 	return listener.Addr().String()
 }
 
-// resource is the encoded Resource of the first ResourceSpans of an ExportTraceServiceRequest.
+// resource returns the encoded Resource of the first ResourceSpans in an ExportTraceServiceRequest.
 func resource(export []byte) []byte { return message(message(export, 1), 1) }
 
-// attribute are the text values of a Resource's attribute.
+// attribute returns the string values of an attribute of a Resource.
 func attribute(resource []byte, key string) (values []string) {
 	for len(resource) > 0 {
 		number, kind, n := protowire.ConsumeTag(resource)
@@ -117,7 +117,7 @@ func attribute(resource []byte, key string) (values []string) {
 	return values
 }
 
-// message is the content of the first field of that number that has a length.
+// message returns the content of the first length-delimited field with a number.
 func message(encoded []byte, want protowire.Number) []byte {
 	for len(encoded) > 0 {
 		number, kind, n := protowire.ConsumeTag(encoded)

@@ -21,8 +21,8 @@ envoy:
   tls: {enabled: true, secretName: certificate}
 `
 
-// Configurations in the shape of those that sites have start in the pod, where only what is mounted writable can be
-// written to, and carry calls.
+// Custom configurations like those of sites start in the pod, in which only writable mounts can be written to, and pass
+// calls.
 func TestOwnConfigurations(t *testing.T) {
 	files, err := filepath.Glob("testdata/own/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -56,7 +56,7 @@ func TestOwnConfigurations(t *testing.T) {
 	}
 }
 
-// mountWritable makes the folders that the container may write to, below the proxy's.
+// mountWritable creates the folders that the container may write to, below the proxy's.
 func (p *proxy) mountWritable(t testing.TB) {
 	t.Helper()
 	for _, mount := range p.Container(t).VolumeMounts {

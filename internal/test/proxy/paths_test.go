@@ -54,7 +54,7 @@ prometheus: {enabled: true}
 	}
 }
 
-// post sends a small body and gives the status of the answer.
+// post sends a small body and returns the status of the answer.
 func post(t testing.TB, addr, path, contentType string) int {
 	t.Helper()
 	client := http.Client{Timeout: settle / 3} // a call that is held would wait for minutes
@@ -107,7 +107,7 @@ func TestControlMethods(t *testing.T) {
 			method, method + "?a=b", method + "/", method + "%20", fmt.Sprintf("%%%x", method[0]) + method[1:],
 			strings.ToLower(method), "x/../" + method,
 		} {
-			want := codes.Unimplemented // as anything that is no method
+			want := codes.Unimplemented // as for an unknown method
 			if form[0] == '%' || strings.HasPrefix(form, method+"?") || form == method || strings.Contains(form, "..") {
 				want = codes.PermissionDenied
 			}
@@ -139,7 +139,7 @@ func TestTracingHeaders(t *testing.T) {
 			{"traceparent", "00-" + id + "-00f067aa0ba902b7-01"},
 			{"traceparent", "00-" + id + "-00f067aa0ba902b7-01", "tracestate", "a=b"},
 			{"x-envoy-force-trace", "1"},
-			{"x-request-id", "4bf92f35-77b3-9da6-a3ce-929d0e0e4736"}, // Envoy marks its own ids of forced traces so
+			{"x-request-id", "4bf92f35-77b3-9da6-a3ce-929d0e0e4736"}, // the form of Envoy's own ids for forced traces
 		} {
 			p.Client.Call(t.Context(), envoy.ModelInfer, nil, header...)
 			got := p.Triton.Header(envoy.ModelInfer)

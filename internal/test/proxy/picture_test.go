@@ -19,8 +19,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/golden"
 )
 
-// pictured are the panels of the main dashboard that the documentation shows, row by row,
-// each with the unit of its vertical axis.
+// pictured holds the panels of the main dashboard in the documentation, by row, each with the unit of its vertical axis.
 var pictured = [][]struct{ title, unit string }{
 	{{"Requests in flight and serving", "requests"}, {"Occupancy ratio and thresholds", "ratio (no unit)"}},
 	{{"Replicas: wanted, ready and running", "replicas"}, {"Gate", "calls per second"}},
@@ -31,7 +30,7 @@ const (
 	pictureHeight = 15 * vg.Centimeter
 )
 
-// lineColors tell the series of a panel apart, also for people who see few colors.
+// lineColors are distinct also for people with color blindness.
 var lineColors = []color.Color{
 	color.RGBA{0x00, 0x72, 0xB2, 0xff},
 	color.RGBA{0xD5, 0x5E, 0x00, 0xff},
@@ -92,7 +91,7 @@ func drawPanel(t *testing.T, s storage.Storage, p panel) (*plot.Plot, legend) {
 			}
 			line.Color, line.Width = lineColors[lines%len(lineColors)], vg.Points(1.5)
 			if lines == 2 {
-				line.Dashes = []vg.Length{vg.Points(5), vg.Points(4)} // the lines below it show
+				line.Dashes = []vg.Length{vg.Points(5), vg.Points(4)} // the lines below it stay visible
 			}
 			name := legendLabel.ReplaceAllStringFunc(target.LegendFormat, func(label string) string {
 				return series.Metric.Get(label[2 : len(label)-2])
@@ -109,7 +108,7 @@ func drawPanel(t *testing.T, s storage.Storage, p panel) (*plot.Plot, legend) {
 	return drawn, names
 }
 
-// A legend stands above its panel, on one line, so that it covers nothing.
+// A legend is above its panel, on one line, so that it covers nothing.
 type legend []plot.Legend
 
 const (

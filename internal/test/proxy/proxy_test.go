@@ -7,7 +7,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// A proxy is the chart's Envoy, with what these tests ask of it.
+// A proxy is the chart's Envoy between stubs, with the helpers of these tests.
 type proxy struct{ *envoy.Proxy }
 
 func start(t testing.TB, o envoy.ProxyOptions) *proxy {

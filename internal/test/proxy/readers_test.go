@@ -19,8 +19,8 @@ const (
 	streamWindow = 4 << 20 // envoy.http2.streamWindowBytes
 )
 
-// No client that is slow to read its answers, or never reads them, delays the calls of
-// another, although they share one connection to the replica.
+// A client that reads its answers slowly or never does not delay the calls of others, although they share a connection to
+// the replica.
 func TestUnreadAnswersDelayNobody(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -51,7 +51,7 @@ func TestUnreadAnswersDelayNobody(t *testing.T) {
 					t.Fatalf("another client's call: %v %s after %s", r.Code, r.Message, r.Took)
 				}
 			}
-			// A window that Triton may fill, and as much again that Envoy has taken from it and cannot send.
+			// Triton may fill one window, and Envoy may have read another one that it cannot send.
 			if got, most := received(), float64(calls)*(2*streamWindow+1<<20); c.reader.grant == 0 && got > most {
 				t.Errorf("%d unread answers: Envoy took %.0f bytes, want at most %.0f", calls, got, most)
 			}
@@ -59,7 +59,7 @@ func TestUnreadAnswersDelayNobody(t *testing.T) {
 	}
 }
 
-// reader makes inference calls on one connection, and takes of their answers only what the windows allow.
+// reader makes inference calls on one connection, and limits their answers with its flow-control windows.
 type reader struct {
 	calls  int
 	window uint32 // of each stream; that of the connection is HTTP/2's default, 65,535
@@ -106,7 +106,7 @@ func (r reader) run(t testing.TB, addr string) {
 	go r.read(conn, framer)
 }
 
-// read takes what comes, until the connection is closed.
+// read reads everything until the connection is closed.
 func (r reader) read(conn net.Conn, framer *http2.Framer) {
 	if r.grant > 0 {
 		go func() {

@@ -25,7 +25,7 @@ import (
 
 var record = flag.Bool("record", false, "take four minutes, and write "+recording)
 
-// recording is what a real Envoy and two real Tritons exported under load, as a
+// recording has the metrics of a real Envoy and two real Tritons under load, as a
 // load command of promqltest.
 const recording = "testdata/recorded.test"
 
@@ -34,15 +34,15 @@ const (
 	recordScrapes  = 50
 )
 
-// scenes are what happens in the recording, from a scrape on: clients that call without a pause, replicas that Envoy
-// knows of, and the load that the gate is told. The fleet's own controller is not part of it.
+// scenes are the parts of the recording, each from a given scrape on: clients that call without a pause, replicas in DNS,
+// and the load that the gate reads. Nothing scales the fleet.
 var scenes = []struct {
 	scrape, clients, servers int
 	load                     string
 }{{0, 3, 1, "1"}, {12, 12, 1, "3.4"}, {27, 12, 2, "1.7"}, {39, 3, 2, "1"}}
 
-// TestRecording runs the real parts and checks that they export what the recording has, on which the
-// dashboards are evaluated. With -record it writes the recording.
+// TestRecording runs the real parts and checks that they export the metrics in the recording, with which the dashboards
+// are tested. With -record it writes the recording.
 func TestRecording(t *testing.T) {
 	interval, scrapes := time.Second, 3
 	if *record {
@@ -92,14 +92,14 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// A crowd is a number of clients at work.
+// A crowd is a changing number of clients.
 type crowd struct {
 	client  *envoy.Client
 	stop    []context.CancelFunc
 	running sync.WaitGroup
 }
 
-// become lets clients come and go; at 0 it waits until all have gone.
+// become changes the number of clients; at 0 it waits until all have left.
 func (c *crowd) become(ctx context.Context, clients int) {
 	for len(c.stop) < clients {
 		each, stop := context.WithCancel(ctx)
@@ -121,10 +121,10 @@ func (p *proxy) statsURL(t *testing.T) string {
 	return "http://" + p.Addr(t, "stats") + "/stats/prometheus"
 }
 
-// runTriton runs a replica at an address of loopback, until the test ends or sooner.
+// runTriton runs a replica at an address of loopback, until the end of the test at the latest.
 func runTriton(t *testing.T, grpcAddr string, args ...string) (server *exec.Cmd, metricsURL string) {
 	t.Helper()
-	models := t.TempDir() // Python writes beside the models
+	models := t.TempDir() // the Python back end writes into the folder
 	if err := os.CopyFS(models, os.DirFS("testdata/models")); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func freePort(t *testing.T) string {
 	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
-// callBothModels makes one call after the other: two models, an index call and a failure now and then.
+// callBothModels alternates between two models, with an index call and a failure now and then.
 func callBothModels(ctx context.Context, c *envoy.Client, client int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// A recorder keeps the values of each series, with _ where there was none.
+// A recorder stores the values of each series, with _ for missing ones.
 type recorder struct {
 	scrapes int
 	values  map[string][]string
@@ -34,7 +34,7 @@ func (r *recorder) scrape(t *testing.T, url, pod string) {
 	}
 }
 
-// exported reads what Prometheus would read.
+// exported reads the metrics at a URL.
 func exported(t *testing.T, url string) map[string]*dto.MetricFamily {
 	t.Helper()
 	answer, err := http.Get(url)
@@ -50,7 +50,7 @@ func exported(t *testing.T, url string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// add leaves out what no dashboard reads: other clusters and other listeners.
+// add stores a value, unless it is of a cluster or listener that no dashboard shows.
 func (r *recorder) add(m model.Metric, pod string, value float64) {
 	cluster, listener := m["envoy_cluster_name"], m["envoy_http_conn_manager_prefix"]
 	if (cluster != "" && cluster != "triton_grpc_service") || (listener != "" && listener != "ingress_grpc") || !read(string(m["__name__"])) {
@@ -80,7 +80,7 @@ func read(name string) bool {
 	return false
 }
 
-// names are the metrics of all series, sorted.
+// names returns the metrics of all series, sorted.
 func (r *recorder) names() []string {
 	names := map[string]bool{}
 	for series := range r.values {
@@ -101,7 +101,7 @@ func (r *recorder) text() []byte {
 	return b.Bytes()
 }
 
-// recordedNames are the metrics of the recording.
+// recordedNames returns the metrics in the recording.
 func recordedNames(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(recording)

@@ -24,7 +24,7 @@ func (p *proxy) cluster(t testing.TB, metric, cluster string) float64 {
 	return p.Value(t, "envoy_cluster_"+metric, "envoy_cluster_name", cluster)
 }
 
-// fleet is an Envoy whose replicas are what a stub of the cluster's DNS says. They share the port of the first.
+// fleet returns an Envoy whose replicas are those in a stub of the cluster's DNS. They have the port of the first.
 func fleet(t testing.TB, values string) (*proxy, *nameServer) {
 	t.Helper()
 	names := startNameServer(t)
@@ -34,7 +34,7 @@ func fleet(t testing.TB, values string) (*proxy, *nameServer) {
 	return p, names
 }
 
-// withTritonPort are the values for replicas that listen on a port.
+// withTritonPort returns values for replicas that listen on a port.
 func withTritonPort(port string) string {
 	return fmt.Sprintf(`
 triton:
@@ -62,7 +62,7 @@ func (p *proxy) awaitHealthy(t testing.TB, want float64) {
 	})
 }
 
-// A Service without pods empties the cluster, however DNS says so; a DNS that fails says nothing.
+// DNS without addresses empties the cluster, in whichever form it answers. A failing DNS changes nothing.
 func TestDNS(t *testing.T) {
 	p, names := fleet(t, "envoy: {healthCheck: {enabled: false}}")
 	for _, step := range []struct {
@@ -92,7 +92,7 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// A deleted pod leaves DNS and goes on answering until its drain ends: new calls must not reach it.
+// A deleted pod leaves DNS, but answers until its drain ends: new calls must not reach it.
 func TestServerLeavesDNS(t *testing.T) {
 	p, names := fleet(t, "")
 	second := envoy.StartTritonAt(t, net.JoinHostPort("127.0.0.2", port(t, p.Triton.Addr)))
@@ -121,7 +121,7 @@ func TestServerLeavesDNS(t *testing.T) {
 	}
 }
 
-// With panic on, half the calls would go to a replica that is known to be dead, and nothing would wake a fleet at zero.
+// With Envoy's panic mode, half the calls would go to a dead replica, and nothing would wake a fleet at zero.
 func TestUnhealthyServerAvoided(t *testing.T) {
 	p, names := fleet(t, "envoy: {outlierDetection: {enabled: false}}")
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.9")
@@ -143,7 +143,7 @@ func TestUnhealthyServerAvoided(t *testing.T) {
 	p.awaitHealthy(t, 1)
 }
 
-// The wake-up reads calls that found no replica, and the load reads the time of calls: health methods must move neither.
+// Health methods must neither count as calls that found no replica nor add to the request time.
 func TestHealthMethods(t *testing.T) {
 	p, names := fleet(t, "")
 	envoy.Await(t, settle, "an answer of DNS", func() bool { return p.cluster(t, "update_attempt", service) > 0 })
@@ -175,7 +175,7 @@ func TestHealthMethods(t *testing.T) {
 	}
 }
 
-// A replica that refuses connections before Envoy knows of it costs no call.
+// No call fails because of a replica that refuses connections, even before Envoy marks it as unhealthy.
 func TestRetryOnClosedPort(t *testing.T) {
 	p, names := fleet(t, "envoy: {healthCheck: {enabled: false}, outlierDetection: {enabled: false}, loadBalancerPolicy: ROUND_ROBIN}")
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.9")
@@ -190,7 +190,7 @@ func TestRetryOnClosedPort(t *testing.T) {
 	}
 }
 
-// A call that a replica has begun is not repeated: it may have had its effect.
+// A call that a replica has begun is not retried, because it may have had effects.
 func TestNoRetryOnceBegun(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{})
 	p.infer(t, codes.OK)
@@ -211,7 +211,7 @@ func TestNoRetryOnceBegun(t *testing.T) {
 	}
 }
 
-// Triton before 2023 has no grpc.health.v1, and says whether it is ready by its own method, as later ones do.
+// Triton before 2023 has no grpc.health.v1, but has the method ServerReady.
 func TestServerWithoutHealthService(t *testing.T) {
 	p, names := fleet(t, "")
 	p.Triton.Down()
@@ -226,7 +226,7 @@ func TestServerWithoutHealthService(t *testing.T) {
 	p.awaitHealthy(t, 0)
 }
 
-// A hash policy sends a key to one server.
+// A hash policy sends the calls with the same key to one replica.
 func TestHashPolicy(t *testing.T) {
 	for _, policy := range []string{"RING_HASH", "MAGLEV"} {
 		t.Run(policy, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestHashPolicy(t *testing.T) {
 	}
 }
 
-// Envoy takes every policy, and slow start where it has one; both replicas get calls.
+// With every policy, and slow start where it exists, both replicas get calls.
 func TestLoadBalancing(t *testing.T) {
 	for _, values := range []string{
 		"loadBalancerPolicy: LEAST_REQUEST, slowStart: {window: 1s}", "loadBalancerPolicy: ROUND_ROBIN, slowStart: {window: 1s}",
@@ -272,8 +272,7 @@ func TestLoadBalancing(t *testing.T) {
 	}
 }
 
-// A replica that is in DNS before it answers is what every start looks like; a fleet without calls must not be asked
-// less often than a busy one.
+// A new replica is in DNS before it answers. Envoy must check it as often in an idle fleet as in a busy one.
 func TestIdleFleetFindsServer(t *testing.T) {
 	p, names := fleet(t, "")
 	p.Triton.Down()

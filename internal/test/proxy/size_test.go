@@ -16,7 +16,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
 )
 
-// addresses are n addresses of loopback, at which one stub answers for as many replicas.
+// addresses returns n addresses of loopback, at which one stub acts as n replicas.
 func addresses(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -25,7 +25,7 @@ func addresses(n int) []string {
 	return all
 }
 
-// bigFleet is an Envoy whose replicas are one stub at many addresses.
+// bigFleet returns an Envoy whose replicas are one stub at many addresses.
 func bigFleet(t testing.TB, values string, replicas int) (*proxy, *nameServer) {
 	t.Helper()
 	names := startNameServer(t)
@@ -37,7 +37,7 @@ func bigFleet(t testing.TB, values string, replicas int) (*proxy, *nameServer) {
 	return p, names
 }
 
-// An answer for 100 replicas does not fit into a UDP packet. Envoy takes all of it, over TCP, and follows each change.
+// A DNS answer with 100 replicas does not fit into a UDP packet. Envoy reads all of it, over TCP, and follows changes.
 func TestHundredReplicas(t *testing.T) {
 	const replicas = 100
 	p, names := bigFleet(t, "", replicas)
@@ -52,8 +52,8 @@ func TestHundredReplicas(t *testing.T) {
 	p.infer(t, codes.OK)
 }
 
-// BenchmarkReplicas says what a number of replicas costs one Envoy with two workers. The calls carry no tensors, so
-// their cost is Envoy's own.
+// BenchmarkReplicas measures the cost of a number of replicas for one Envoy with two workers. The calls have no tensors,
+// so the cost is Envoy's own.
 func BenchmarkReplicas(b *testing.B) {
 	for _, c := range []struct {
 		name, values string
@@ -102,7 +102,7 @@ func measure(b *testing.B, values string, replicas int) {
 	b.ReportMetric(p.cluster(b, "upstream_cx_active", service), "connections")
 }
 
-// callMany makes calls, 64 at a time, and returns the processor time that Envoy used meanwhile.
+// callMany makes calls, 64 at a time, and returns the CPU time that Envoy used.
 func (p *proxy) callMany(b *testing.B, calls int) time.Duration {
 	b.Helper()
 	warm := func(calls int) {
@@ -118,7 +118,7 @@ func (p *proxy) callMany(b *testing.B, calls int) time.Duration {
 		}
 		wait.Wait()
 	}
-	warm(calls) // which opens the connections
+	warm(calls) // opens the connections
 	before := cpuTime(b, p.Pid)
 	warm(calls)
 	return cpuTime(b, p.Pid) - before
@@ -131,7 +131,7 @@ func (p *proxy) cores(b *testing.B, d time.Duration) float64 {
 	return (cpuTime(b, p.Pid) - before).Seconds() / d.Seconds()
 }
 
-// memory is what a process keeps in memory, in MiB.
+// memory returns the resident memory of a process, in MiB.
 func memory(b *testing.B, pid int) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
@@ -145,7 +145,7 @@ func memory(b *testing.B, pid int) float64 {
 	return float64(pages*os.Getpagesize()) / (1 << 20)
 }
 
-// cpuTime is the processor time that a process has used.
+// cpuTime returns the CPU time of a process.
 func cpuTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -40,7 +40,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// serial is that of the certificate that Envoy shows.
+// serial returns the serial number of Envoy's certificate.
 func (p *proxy) serial(t testing.TB, ca envoy.Authority) int64 {
 	t.Helper()
 	dialer := &net.Dialer{Timeout: settle}

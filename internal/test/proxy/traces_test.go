@@ -15,14 +15,14 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// What a real Envoy and a real Triton export of one traced call, as it comes to the collector: protobuf and JSON.
+// Recordings of one traced call, as a real Envoy and a real Triton export it to the collector: protobuf and JSON.
 const (
 	envoyTraces  = "../prometheus/testdata/envoy-traces.binpb"
 	tritonTraces = "../prometheus/testdata/triton-traces.json"
 )
 
-// TestTraces runs the real parts and checks that they export the spans that the collector is tested with, with the
-// names and attributes that its configuration reads. With -record it writes the recordings.
+// TestTraces runs the real parts and checks that they export the recorded spans, with which the collector is tested, with
+// the names and attributes that its configuration reads. With -record it writes the recordings.
 func TestTraces(t *testing.T) {
 	const values = "envoy: {tracing_sampling_rate: 1, tracing: {host: otel.example.org}}\n"
 	fromEnvoy, fromTriton := make(chan []byte, 100), make(chan []byte, 100)

@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// realFleet is an Envoy whose replicas are real ones, at the addresses that a stub of the cluster's DNS gives.
+// realFleet returns an Envoy with real replicas, at the addresses in a stub of the cluster's DNS.
 func realFleet(t *testing.T) (*proxy, *nameServer, string) {
 	t.Helper()
 	names, port := startNameServer(t), freePort(t)
@@ -23,7 +23,7 @@ func realFleet(t *testing.T) (*proxy, *nameServer, string) {
 
 var scaleDowns = flag.Int("scale-downs", 2, "scale-downs of a real Triton under load")
 
-// A replica that is scaled in leaves DNS, goes on for triton.drain.sleepSeconds, and gets SIGTERM: by then Envoy knows.
+// A replica that is scaled down leaves DNS, continues for triton.drain.sleepSeconds, and gets SIGTERM. No call fails.
 func TestScaleDownFailsNoCall(t *testing.T) {
 	p, names, port := realFleet(t)
 	runTriton(t, net.JoinHostPort("127.0.0.1", port))
@@ -48,14 +48,14 @@ func TestScaleDownFailsNoCall(t *testing.T) {
 		if err := second.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		_ = second.Wait() // its status says only that the models took longer to unload than it waits
+		_ = second.Wait() // its status only tells that unloading took longer than the exit timeout
 		before := clients.count()
 		envoy.Await(t, settle, "work at the first replica", func() bool { return clients.count() > before+50 })
 	}
 	clients.end(t)
 }
 
-// succeeded counts the inferences that a Triton has answered.
+// succeeded returns the number of successful inferences of a Triton.
 func succeeded(t *testing.T, metricsURL string) float64 {
 	t.Helper()
 	sum := 0.0
@@ -65,7 +65,7 @@ func succeeded(t *testing.T, metricsURL string) float64 {
 	return sum
 }
 
-// A real replica answers health checks as the stub does, and a call to a model that it lacks is its own to answer.
+// A real replica answers health checks as the stub does, and answers calls to an unknown model itself.
 func TestRealTriton(t *testing.T) {
 	p, names, port := realFleet(t)
 	runTriton(t, net.JoinHostPort("127.0.0.1", port))

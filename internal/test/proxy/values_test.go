@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// Each values file that we ship gives an Envoy that starts, complains about nothing and carries calls.
+// With each example values file, Envoy starts without warnings and passes calls.
 func TestValuesFiles(t *testing.T) {
 	files, err := filepath.Glob("../../../values/values-*.yaml")
 	if err != nil || len(files) == 0 {
@@ -48,7 +48,7 @@ func TestValuesFiles(t *testing.T) {
 	}
 }
 
-// infer calls until the replicas' health is known.
+// infer repeats a call until the replicas' health is known.
 func (p *proxy) infer(t testing.TB, want codes.Code) envoy.Reply {
 	t.Helper()
 	var r envoy.Reply
@@ -61,7 +61,7 @@ func (p *proxy) infer(t testing.TB, want codes.Code) envoy.Reply {
 	return r
 }
 
-// What a user might have written, with an open admin interface and nothing of ours.
+// A custom configuration, with an open admin interface and without the chart's parts.
 const ownConfiguration = `
 admin: {address: {socket_address: {address: 0.0.0.0, port_value: 9901}}}
 static_resources:

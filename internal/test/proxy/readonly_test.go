@@ -23,14 +23,19 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
-// pod runs a command where only the folders before -- can be written to, as in a container whose root file system is
-// read-only. Every container has /dev/shm.
+// pod runs a command where only the folders before the first -- can be written to, as in a container whose root file
+// system is read-only. Every container has /dev/shm. The folders before the second -- can be read, also if one of the
+// first hides them: a checkout may be in /tmp.
 const pod = `
 set -e
 mount --make-rprivate /
+mount --rbind / /mnt
 mount -t tmpfs tmpfs /dev/shm
 while [ "$1" != -- ]; do mount -t tmpfs tmpfs "$1"; shift; done
 shift
+while [ "$1" != -- ]; do mkdir -p "$1"; mount --bind "/mnt$1" "$1"; mount -o remount,bind,ro "$1"; shift; done
+shift
+umount -l /mnt
 mount -o remount,bind,ro /
 exec "$@"
 `
@@ -72,7 +77,7 @@ func runReadOnly(t *testing.T, writable, environment []string) (url string) {
 	const host = "127.0.0.1"
 	port := freePort(t)
 	command := slices.Concat([]string{"--mount", "bash", "-c", pod, "pod"}, writable, []string{
-		"--", tools.Path(t, "tritonserver"), "--model-repository=" + models, "--allow-gpu-metrics=false",
+		"--", models, tools.Dir(t, "triton"), "--", tools.Path(t, "tritonserver"), "--model-repository=" + models, "--allow-gpu-metrics=false",
 		"--http-address=" + host, "--http-port=" + port, "--grpc-address=" + host, "--grpc-port=" + freePort(t),
 		"--metrics-address=" + host, "--metrics-port=" + freePort(t), "--exit-timeout-secs=2",
 		"--model-control-mode=explicit", "--load-model=double",

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -54,7 +55,7 @@ type Envoy struct {
 func Start(t testing.TB, o Options) *Envoy {
 	t.Helper()
 	dir := t.TempDir()
-	admin := freeAddress(t)
+	admin := ports.Loopback(t)
 	endpoints := maps.Clone(o.Endpoints)
 	bootstrap, err := rebind([]byte(o.Bootstrap), admin, endpoints, o.Everywhere)
 	if err != nil {
@@ -221,16 +222,6 @@ func (e *Envoy) Get(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return text
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // Await checks the condition every few milliseconds. If it does not hold within the limit, the test fails with a message

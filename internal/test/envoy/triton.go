@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 )
 
 // The methods of Triton's inference service that the stub implements.
@@ -54,7 +56,7 @@ type Triton struct {
 // StartTriton runs a stub that is ready.
 func StartTriton(t testing.TB) *Triton {
 	t.Helper()
-	return StartTritonAt(t, "127.0.0.1:0")
+	return StartTritonAt(t, ports.Loopback(t))
 }
 
 // StartTritonAt runs a stub that is ready at an address of loopback.

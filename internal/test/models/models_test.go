@@ -15,6 +15,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -34,7 +35,7 @@ func objectStore(t *testing.T, key, secret string) (address string) {
 	if err := os.CopyFS(filepath.Join(root, "models", "site"), os.DirFS(testModels)); err != nil {
 		t.Fatal(err)
 	}
-	address = freeAddress(t)
+	address = ports.Loopback(t)
 	store := exec.Command(tools.Path(t, "versitygw"), "--port", address, "posix", "--sidecar", t.TempDir(), root)
 	store.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+key, "ROOT_SECRET_KEY="+secret)
 	var log bytes.Buffer

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -31,7 +32,7 @@ type server struct {
 // secrets what the variables refer to.
 func start(t *testing.T, c corev1.Container, folders map[string]string, secrets map[string]map[string]string) *server {
 	t.Helper()
-	s := &server{http: freeAddress(t), log: &bytes.Buffer{}, done: make(chan error, 1)}
+	s := &server{http: ports.Loopback(t), log: &bytes.Buffer{}, done: make(chan error, 1)}
 	cmd := exec.Command(tools.Path(t, "tritonserver"), "--allow-gpu-metrics=false", "--allow-grpc=false", "--allow-metrics=false")
 	host, port, _ := net.SplitHostPort(s.http)
 	cmd.Args = append(cmd.Args, "--http-address="+host, "--http-port="+port)
@@ -128,14 +129,4 @@ func (s *server) checkRefuses(t *testing.T, why string) {
 	if text := s.log.String(); !strings.Contains(text, why) {
 		t.Errorf("Triton does not say %q:\n%s", why, text)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -23,8 +24,8 @@ type collector struct{ grpc, http, own string } // host:port, own for its own me
 // startCollector runs the collector on free ports of loopback. Its exporters send to the given addresses, by name.
 func startCollector(t *testing.T, config string, endpoints map[string]string) *collector {
 	t.Helper()
-	c := &collector{grpc: freeAddr(t), http: freeAddr(t), own: freeAddr(t)}
-	health := freeAddr(t)
+	c := &collector{grpc: ports.Loopback(t), http: ports.Loopback(t), own: ports.Loopback(t)}
+	health := ports.Loopback(t)
 	host, port, _ := strings.Cut(c.own, ":")
 	for old, address := range map[string]string{
 		"0.0.0.0:4317": c.grpc, "0.0.0.0:4318": c.http, "0.0.0.0:13133": health,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/render"
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -60,7 +60,7 @@ func startIn(t testing.TB, values, api string) *server {
 
 func run(t testing.TB, host, values string, edit func(job map[string]any)) *server {
 	t.Helper()
-	s := &server{addr: freeAddr(t), host: host, dir: t.TempDir(), manifests: manifest.Render(t, values)}
+	s := &server{addr: ports.Loopback(t), host: host, dir: t.TempDir(), manifests: manifest.Render(t, values)}
 	for name, text := range manifest.Data(t, s.manifests, "prometheus/configmap.yaml") {
 		s.write(t, name, strings.ReplaceAll(text, "/etc/prometheus/", s.dir+"/"))
 	}
@@ -160,16 +160,6 @@ func (s *server) edit(t testing.TB, change func(map[string]any)) {
 		t.Fatal(err)
 	}
 	s.write(t, "prometheus.yml", string(text))
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // result is a series in an answer of Prometheus.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -75,11 +76,11 @@ func runReadOnly(t *testing.T, writable, environment []string) (url string) {
 		t.Fatal(err)
 	}
 	const host = "127.0.0.1"
-	port := freePort(t)
+	port := ports.Free(t)
 	command := slices.Concat([]string{"--mount", "bash", "-c", pod, "pod"}, writable, []string{
 		"--", models, tools.Dir(t, "triton"), "--", tools.Path(t, "tritonserver"), "--model-repository=" + models, "--allow-gpu-metrics=false",
-		"--http-address=" + host, "--http-port=" + port, "--grpc-address=" + host, "--grpc-port=" + freePort(t),
-		"--metrics-address=" + host, "--metrics-port=" + freePort(t), "--exit-timeout-secs=2",
+		"--http-address=" + host, "--http-port=" + port, "--grpc-address=" + host, "--grpc-port=" + ports.Free(t),
+		"--metrics-address=" + host, "--metrics-port=" + ports.Free(t), "--exit-timeout-secs=2",
 		"--model-control-mode=explicit", "--load-model=double",
 	})
 	server := exec.Command("unshare", command...)

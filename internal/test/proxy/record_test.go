@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 	"github.com/fastmachinelearning/supersonic/internal/test/tools"
 )
 
@@ -48,7 +49,7 @@ func TestRecording(t *testing.T) {
 	if *record {
 		interval, scrapes = recordInterval, recordScrapes
 	}
-	names, triton := startNameServer(t), freePort(t)
+	names, triton := startNameServer(t), ports.Free(t)
 	p := &proxy{envoy.NewProxy(t, withTritonPort(triton)+
 		"prometheus: {enabled: true}\nenvoy: {rate_limiter: {prometheus_based: {enabled: true}}}")}
 	servers := []string{"127.0.0.1", "127.0.0.2"}
@@ -132,7 +133,7 @@ func runTriton(t *testing.T, grpcAddr string, args ...string) (server *exec.Cmd,
 	if err != nil {
 		t.Fatal(err)
 	}
-	httpPort, metricsPort := freePort(t), freePort(t)
+	httpPort, metricsPort := ports.Free(t), ports.Free(t)
 	server = exec.Command(tools.Path(t, "tritonserver"), "--model-repository="+models, "--allow-gpu-metrics=false",
 		"--grpc-address="+host, "--grpc-port="+port, "--http-address="+host, "--http-port="+httpPort,
 		"--metrics-address="+host, "--metrics-port="+metricsPort, "--exit-timeout-secs=2")
@@ -160,16 +161,6 @@ func runTriton(t *testing.T, grpcAddr string, args ...string) (server *exec.Cmd,
 		return answer.StatusCode == http.StatusOK
 	})
 	return server, "http://" + net.JoinHostPort(host, metricsPort) + "/metrics"
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
 // callBothModels alternates between two models, with an index call and a failure now and then.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 )
 
 // Recordings of one traced call, as a real Envoy and a real Triton export it to the collector: protobuf and JSON.
@@ -33,7 +34,7 @@ func TestTraces(t *testing.T) {
 		}
 	}))
 	t.Cleanup(sink.Close)
-	names, port := startNameServer(t), freePort(t)
+	names, port := startNameServer(t), ports.Free(t)
 	p := &proxy{envoy.NewProxy(t, withTritonPort(port)+values)}
 	p.Run(t, envoy.ProxyOptions{
 		Resolver: names.addr, Endpoints: map[string]string{"opentelemetry_collector": startCollector(t, fromEnvoy)},

@@ -10,12 +10,13 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 )
 
 // realFleet returns an Envoy with real replicas, at the addresses in a stub of the cluster's DNS.
 func realFleet(t *testing.T) (*proxy, *nameServer, string) {
 	t.Helper()
-	names, port := startNameServer(t), freePort(t)
+	names, port := startNameServer(t), ports.Free(t)
 	p := &proxy{envoy.NewProxy(t, withTritonPort(port))}
 	p.Run(t, envoy.ProxyOptions{Resolver: names.addr})
 	return p, names, port

@@ -77,8 +77,8 @@ the component and what it cannot do otherwise.
 {{- toJson $needs -}}
 {{- end -}}
 
-{{- /* Who sends traces or metrics to an address that is not of this release. */ -}}
-{{- define "supersonic.network.senders" -}}
+{{- /* Where components send traces or metrics to: lists of addresses or URLs by component, as JSON. */ -}}
+{{- define "supersonic.network.addresses" -}}
 {{- $addresses := dict "triton" list "envoy" list "opentelemetry-collector" list
   "tempo" (list (include "supersonic.tempo.remoteWriteUrl" .)) -}}
 {{- if and .Values.envoy.enabled (not (include "supersonic.envoy.external" .)) -}}
@@ -96,10 +96,15 @@ the component and what it cannot do otherwise.
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- toJson $addresses -}}
+{{- end -}}
+
+{{- /* Who sends traces or metrics to an address that is not of this release. */ -}}
+{{- define "supersonic.network.senders" -}}
 {{- $needs := dict -}}
-{{- range $component, $urls := $addresses -}}
+{{- range $component, $urls := include "supersonic.network.addresses" . | fromJson -}}
 {{- range $urls -}}
-{{- if and . (not (include "supersonic.network.ofRelease" (list $ .))) -}}
+{{- if and . (not (include "supersonic.network.ofRelease" (list $ . "tempo" "prometheus-server" "opentelemetry-collector"))) -}}
 {{- $_ := set $needs $component (printf "%s cannot send to %s" $component .) -}}
 {{- end -}}
 {{- end -}}
@@ -107,11 +112,11 @@ the component and what it cannot do otherwise.
 {{- toJson $needs -}}
 {{- end -}}
 
-{{- /* "true" if an address is that of a Service of this release. Takes a list: the root context, the address or URL. */ -}}
+{{- /* "true" if an address is that of a Service of this release. Takes a list: the root context, the address or URL, the Services' names. */ -}}
 {{- define "supersonic.network.ofRelease" -}}
 {{- $root := first . -}}
-{{- $host := regexReplaceAll "^[a-z]+://" (last .) "" | regexFind "^[^:/]+" | trimSuffix "." -}}
-{{- range list "tempo" "prometheus-server" "opentelemetry-collector" -}}
+{{- $host := regexReplaceAll "^[a-z]+://" (index . 1) "" | regexFind "^[^:/]+" | trimSuffix "." -}}
+{{- range slice . 2 -}}
 {{- $full := include "supersonic.names.host" (list $root .) -}}
 {{- if hasPrefix (printf "%s." $host) (printf "%s." $full) }}true{{ end -}}
 {{- end -}}

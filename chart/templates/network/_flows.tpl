@@ -32,9 +32,15 @@ grafana:
 {{- end }}
 {{- if include "supersonic.network.runs" (list . "tempo") }}
 {{- $otlp := .Values.tempo.tempo.receivers.otlp.protocols }}
+{{- $senders := list "opentelemetry-collector" }}
+{{- range $component, $addresses := include "supersonic.network.addresses" . | fromJson }}
+{{- range $addresses }}
+{{- if include "supersonic.network.ofRelease" (list $ . "tempo") }}{{ $senders = append $senders $component | uniq }}{{ end }}
+{{- end }}
+{{- end }}
 tempo:
   - ports: [{{ include "supersonic.tempo.port" $otlp.grpc.endpoint }}, {{ include "supersonic.tempo.port" $otlp.http.endpoint }}]
-    peers: [opentelemetry-collector]
+    peers: {{ toJson $senders }}
   - {ports: [3100], peers: [grafana, prometheus, scrapers]}
 {{- end }}
 {{- if include "supersonic.network.runs" (list . "opentelemetry-collector") }}

@@ -11,6 +11,7 @@ import (
 // A release answers soon after its installation, every part is healthy, helm test
 // passes, and nothing is left after its removal.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	before := objects(t, "install")
 	begin := time.Now()
 	f := install(t, "install")

@@ -16,6 +16,7 @@ import (
 // grows to its answer and stays. When most clients leave it shrinks, and no request
 // fails. The queries of KEDA and of the gate agree with what the clients saw.
 func TestStep(t *testing.T) {
+	t.Parallel()
 	f := install(t, "step", "--set", "envoy.rate_limiter.prometheus_based.enabled=true", "--set", "serverAdmissionThreshold=50")
 	f.firstAnswer(time.Minute)
 	sizes := f.WatchSizes(t.Context())

@@ -107,5 +107,5 @@ e2e: lab-build ## run the main scenarios in the lab
 e2e-all: lab-build ## run every scenario in the lab
 	scripts/e2e.sh -test.timeout=2h
 
-ab: lab ## compare scaling metrics in the lab, about an hour; AB=all for every load
+ab: lab ## compare ways to size the fleet in the lab, about five hours; continues where it stopped
 	$(lab) ab

@@ -15,7 +15,7 @@ import (
 )
 
 // times that each arm runs under each load.
-const times = 3
+const times = 2
 
 // compare runs the missing part of a comparison inside the lab, and writes the page.
 func compare(ctx context.Context, d node.Dir) error {
@@ -41,27 +41,24 @@ func compare(ctx context.Context, d node.Dir) error {
 	if err := interactive(cmd); err != nil {
 		return err
 	}
-	return report(d, pins)
+	return report(pins)
 }
 
 // inside runs everything that has no outcome yet.
-func inside(ctx context.Context, d node.Dir) error {
+func inside(ctx context.Context) error {
 	c, err := cluster.Open()
 	if err != nil {
 		return err
 	}
-	loads := ab.Loads[:1]
-	if os.Getenv("AB") == "all" {
-		loads = ab.Loads
-	}
-	return ab.All(ctx, c, outcomes(d), loads, times, os.Getenv("LAB_QUEUE_LATENCY"), sayer())
+	return ab.All(ctx, c, outcomes(c.Pins), times, os.Getenv("LAB_QUEUE_LATENCY"), sayer())
 }
 
-func outcomes(d node.Dir) string { return filepath.Join(string(d), "ab") }
+// outcomes is the folder of the runs' summaries.
+func outcomes(pins tools.Set) string { return filepath.Join(pins.Repo, "docs", "comparison") }
 
 // report writes docs/comparison.html.
-func report(d node.Dir, pins tools.Set) error {
-	all, err := ab.Read(outcomes(d))
+func report(pins tools.Set) error {
+	all, err := ab.Read(outcomes(pins))
 	if err != nil {
 		return err
 	}

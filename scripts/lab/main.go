@@ -32,8 +32,8 @@ Usage: go run . [-dir FOLDER] COMMAND
   status             say what runs
   e2e [FLAG ...]     run the scenarios in it; flags are those of go test binaries, as in
                      -test.run TestInstall
-  ab                 compare ways to size the fleet, and write docs/comparison.html;
-                     AB=all for every load; goes on where it was broken off
+  ab                 compare ways to size the fleet: runs that have no summary in
+                     docs/comparison yet, then writes docs/comparison.html
   exec COMMAND ...   run a command in its network, as in: go run . exec kubectl get pods -A
 
 Exit codes: 0, 1 for an error, 2 for wrong usage, 3 when the machine cannot run it.
@@ -112,7 +112,7 @@ func command(ctx context.Context, d node.Dir, name string) error {
 	case "ab":
 		return compare(ctx, d)
 	case "ab-inside": // for ab: the runs
-		return inside(ctx, d)
+		return inside(ctx)
 	case "spawn": // for up: starts process 1
 		return node.Spawn(d)
 	case "init": // process 1 inside

@@ -1,10 +1,7 @@
 package ab
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,7 +13,8 @@ type Measures struct {
 	ReplicaMinutes float64
 	Completed      float64
 	Failed         float64
-	P50, P90, P99  float64 // seconds
+	Mean           float64 // seconds, as are the quantiles
+	P50, P90, P99  float64
 	Changes        float64 // of the wanted size
 	Overshoot      float64 // replicas above the ideal size
 	Steady         float64 // seconds at the last size, until the end
@@ -24,21 +22,21 @@ type Measures struct {
 
 // Measure reads one outcome of a load.
 func (l Load) Measure(o Outcome) Measures {
-	end := o.Calls.Lasted
 	changes := cluster.Changes(o.Course)
 	m := Measures{
-		ReplicaMinutes: cluster.ReplicaSeconds(o.Course, end) / 60,
-		Completed:      float64(o.Calls.Completed()),
-		Failed:         float64(len(o.Calls.Failed())),
-		P50:            o.Calls.Quantile(0.5).Seconds(),
-		P90:            o.Calls.Quantile(0.9).Seconds(),
-		P99:            o.Calls.Quantile(0.99).Seconds(),
+		ReplicaMinutes: cluster.ReplicaSeconds(o.Course, o.end()) / 60,
+		Completed:      float64(o.Completed),
+		Failed:         float64(o.Failed),
+		Mean:           o.Mean,
+		P50:            o.P50,
+		P90:            o.P90,
+		P99:            o.P99,
 	}
 	if n := len(changes); n > 0 {
 		m.Changes = float64(n - 1)
 		m.Overshoot = max(0, float64(slices.Max(changes))-float64(l.Ideal))
 	}
-	m.Steady = (end - lastChange(o.Course)).Seconds()
+	m.Steady = (o.end() - lastChange(o.Course)).Seconds()
 	return m
 }
 
@@ -57,26 +55,4 @@ func (l Load) summary(o Outcome) string {
 	m := l.Measure(o)
 	return fmt.Sprintf("%.1f replica-minutes, %.0f completed, %.0f failed, p50 %.3f p90 %.3f p99 %.3f s, sizes %v",
 		m.ReplicaMinutes, m.Completed, m.Failed, m.P50, m.P90, m.P99, cluster.Changes(o.Course))
-}
-
-// Read reads all outcomes in a folder.
-func Read(dir string) ([]Outcome, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(paths)
-	var all []Outcome
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		var o Outcome
-		if err := json.Unmarshal(data, &o); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		all = append(all, o)
-	}
-	return all, nil
 }

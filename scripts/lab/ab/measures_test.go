@@ -13,23 +13,21 @@ import (
 )
 
 func outcome(arm string, run int) Outcome {
-	return Outcome{
-		Load: "step-16", Arm: arm, Run: run, Date: "2026-01-31",
-		Course: []cluster.Size{
-			{At: 0, Wanted: 1, Pods: 1, Ready: 1},
-			{At: 60 * time.Second, Wanted: 6, Pods: 6, Ready: 1},
-			{At: 70 * time.Second, Wanted: 6, Pods: 6, Ready: 6},
-			{At: 120 * time.Second, Wanted: 4, Pods: 4, Ready: 4},
-		},
-		Calls: load.Result{Lasted: 4 * time.Minute, Calls: []load.Call{
-			{Model: "fast", Took: time.Second}, {Model: "slow", Took: 3 * time.Second}, {Model: "slow", Err: "gone"},
-		}},
-	}
+	o := newOutcome(load.Result{Lasted: 4 * time.Minute, Calls: []load.Call{
+		{Model: "fast", Took: time.Second}, {Model: "slow", Took: 3 * time.Second}, {Model: "slow", Err: "gone"},
+	}}, []cluster.Size{
+		{At: 0, Wanted: 1, Pods: 1, Ready: 1},
+		{At: 60 * time.Second, Wanted: 6, Pods: 6, Ready: 1},
+		{At: 70 * time.Second, Wanted: 6, Pods: 6, Ready: 6},
+		{At: 120 * time.Second, Wanted: 4, Pods: 4, Ready: 4},
+	})
+	o.Load, o.Arm, o.Run, o.Date = "step-16", arm, run, "2026-01-31"
+	return o
 }
 
 func TestMeasures(t *testing.T) {
 	want := Measures{
-		ReplicaMinutes: 1 + 6 + 8, Completed: 2, Failed: 1, P50: 3, P90: 3, P99: 3,
+		ReplicaMinutes: 1 + 6 + 8, Completed: 2, Failed: 1, Mean: 2, P50: 3, P90: 3, P99: 3,
 		Changes: 2, Overshoot: 2, Steady: 120,
 	}
 	if diff := cmp.Diff(want, Loads[0].Measure(outcome("built-in", 0))); diff != "" {
@@ -37,9 +35,33 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-func TestReportNamesEveryArmThatRan(t *testing.T) {
+// The page is made from the summaries in the repository, on any machine.
+func TestSummaryIsReadBack(t *testing.T) {
+	dir := t.TempDir()
+	want := outcome("built-in", 1)
+	if err := want.keep(file(dir, want.Load, want.Arm, want.Run)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Outcome{want}, got); diff != "" {
+		t.Errorf("summary mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestArmsOfLoads(t *testing.T) {
+	for _, l := range Loads {
+		if len(l.arms()) != len(l.Arms) {
+			t.Errorf("%s: arms %v, of which only %d exist", l.Name, l.Arms, len(l.arms()))
+		}
+	}
+}
+
+func TestReportNamesArms(t *testing.T) {
 	second := outcome("built-in", 1)
-	second.Calls.Calls = second.Calls.Calls[:1]
+	second.Completed = 1
 	r, err := NewReport([]Outcome{outcome("built-in", 0), second, outcome("fixed", 0)}, "Triton 2.51")
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +78,8 @@ func TestReportNamesEveryArmThatRan(t *testing.T) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}
-	silent := outcome("instant", 0)
-	silent.Calls.Calls, silent.Course = nil, nil
+	silent := newOutcome(load.Result{Lasted: time.Minute}, nil)
+	silent.Load, silent.Arm = "step-16", "measured"
 	if r, err = NewReport([]Outcome{silent}, ""); err != nil || strings.Contains(strings.Join(r.Loads[0].Rows[0].Cells, " "), "NaN") {
 		t.Errorf("a run without an answer: %+v: %v", r.Loads, err)
 	}

@@ -29,12 +29,17 @@ var Arms = []Arm{
 		},
 	},
 	{
-		"instant", "needed replicas, with the last sample of healthy replicas (serverLoadReplicas: instant)",
-		func(int, string) []string { return []string{"--set", "serverLoadReplicas=instant"} },
+		"written-form", "needed replicas, with the last sample of healthy replicas (serverLoadReplicas: instant)",
+		set("serverLoadReplicas=instant"),
+	},
+	{"built-in", "needed replicas for clients that only wait (serverLoadThinkTime: 0s)", set("serverLoadThinkTime=0s")},
+	{
+		"measured", "needed replicas, with the clients that think counted by their connections (serverLoadThinkTime: measured)",
+		set("serverLoadThinkTime=measured"),
 	},
 	{
-		"built-in", "needed replicas, with the chart's defaults",
-		func(int, string) []string { return nil },
+		"think-60s", "needed replicas, with a think time of 60 s for requests that wait for nobody (serverLoadThinkTime: 60s)",
+		set("serverLoadThinkTime=60s", "serverLoadInFlight=active"),
 	},
 	{
 		"fixed", "fixed at the ideal size from the start, not scaled",
@@ -44,57 +49,62 @@ var Arms = []Arm{
 	},
 }
 
+// set is an arm that has only values of its own.
+func set(values ...string) func(int, string) []string {
+	var args []string
+	for _, v := range values {
+		args = append(args, "--set", v)
+	}
+	return func(int, string) []string { return args }
+}
+
 // A Phase of a load: either clients that wait for their answers, or arrivals.
 type Phase struct {
 	Lasts   time.Duration
-	Clients int
+	Clients load.Clients
 	Rate    float64 // arrivals per second
 	Models  []string
 }
 
-// A Load is applied to every arm.
+// A Load is applied to the arms that it names.
 type Load struct {
 	Name   string
 	Says   string
 	Ideal  int // replicas at which a request takes twice its service time
+	Arms   []string
 	Phases []Phase
 }
 
-var both = []string{"fast", "slow"}
+var (
+	both = []string{"fast", "slow"}
+	slow = []string{"slow"}
+	laws = []string{"written-form", "built-in", "measured", "fixed"}
+)
 
-// Loads of the comparison. By default only the first one runs.
+// Loads of the comparison.
 var Loads = []Load{
 	{
-		"step-16", "16 synchronous clients on two models, starting at one replica", 4,
-		[]Phase{{Lasts: 4 * time.Minute, Clients: 16, Models: both}},
+		"step-16", "16 synchronous clients on two models, starting at one replica", 4, append([]string{"queue-latency"}, laws...),
+		[]Phase{{Lasts: 4 * time.Minute, Clients: load.Clients{Number: 16}, Models: both}},
 	},
 	{
-		"step-30", "30 synchronous clients on two models, starting at one replica", 8,
-		[]Phase{{Lasts: 4 * time.Minute, Clients: 30, Models: both}},
+		"thinking-24", "24 clients that think for 1 s between requests of 200 ms", 4, laws,
+		[]Phase{{Lasts: 6 * time.Minute, Clients: load.Clients{Number: 24, Think: time.Second}, Models: slow}},
 	},
 	{
-		"one-model", "12 synchronous clients on the slow model", 6,
-		[]Phase{{Lasts: 4 * time.Minute, Clients: 12, Models: []string{"slow"}}},
+		"thinking-200", "200 clients that think for 1 s between requests of 20 ms", 4, laws,
+		[]Phase{{Lasts: 6 * time.Minute, Clients: load.Clients{Number: 200, Think: time.Second}, Models: []string{"fast"}}},
 	},
 	{
-		"open-step", "calls to the slow model at random times, 4 and then 20 per second", 4,
-		[]Phase{{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}}, {Lasts: 5 * time.Minute, Rate: 20, Models: []string{"slow"}}},
+		"joining-80", "80 clients on two models that think for 1 s, stay for 2 minutes and are away for 2", 3, laws,
+		[]Phase{{
+			Lasts:   8 * time.Minute,
+			Clients: load.Clients{Number: 80, Think: time.Second, Stay: 2 * time.Minute, Away: 2 * time.Minute}, Models: both,
+		}},
 	},
 	{
-		"open-burst", "calls to the slow model at random times, 4 per second with one minute of 30 per second", 2,
-		[]Phase{
-			{Lasts: 2 * time.Minute, Rate: 4, Models: []string{"slow"}},
-			{Lasts: time.Minute, Rate: 30, Models: []string{"slow"}},
-			{Lasts: 4 * time.Minute, Rate: 4, Models: []string{"slow"}},
-		},
-	},
-	{
-		"long", "8 synchronous clients on a model that takes 10 s", 4,
-		[]Phase{{Lasts: 6 * time.Minute, Clients: 8, Models: []string{"long"}}},
-	},
-	{
-		"mixture", "16 synchronous clients on the fast model, then on the slow one", 8,
-		[]Phase{{Lasts: 3 * time.Minute, Clients: 16, Models: []string{"fast"}}, {Lasts: 4 * time.Minute, Clients: 16, Models: []string{"slow"}}},
+		"open-step", "requests to the slow model at random times, 4 and then 20 per second", 5, append([]string{"think-60s"}, laws...),
+		[]Phase{{Lasts: 2 * time.Minute, Rate: 4, Models: slow}, {Lasts: 5 * time.Minute, Rate: 20, Models: slow}},
 	},
 }
 
@@ -103,5 +113,7 @@ func (p Phase) start(address string, seed uint64) (*load.Run, error) {
 	if p.Rate > 0 {
 		return load.Arrivals{Address: address, Models: p.Models, Rate: p.Rate, Seed: seed}.Start()
 	}
-	return load.Clients{Address: address, Models: p.Models, Number: p.Clients}.Start()
+	clients := p.Clients
+	clients.Address, clients.Models, clients.Seed = address, p.Models, seed
+	return clients.Start()
 }

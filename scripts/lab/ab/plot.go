@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"image/color"
-	"time"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -13,13 +13,11 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// colours of the arms, which color-blind readers can tell apart.
+// colours of Arms, which color-blind readers can tell apart.
 var colours = []color.RGBA{
-	{R: 0xd5, G: 0x5e, A: 0xff}, {R: 0xe6, G: 0x9f, A: 0xff}, {G: 0x72, B: 0xb2, A: 0xff}, {R: 0x99, G: 0x99, B: 0x99, A: 0xff},
+	{R: 0xd5, G: 0x5e, A: 0xff}, {R: 0xe6, G: 0x9f, A: 0xff}, {G: 0x72, B: 0xb2, A: 0xff},
+	{G: 0x9e, B: 0x73, A: 0xff}, {R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, {R: 0x99, G: 0x99, B: 0x99, A: 0xff},
 }
-
-// bucket is the time span of one point of a latency curve.
-const bucket = 10 * time.Second
 
 type curve struct {
 	label string
@@ -34,11 +32,11 @@ var curves = []curve{
 }
 
 // courses draws the sizes and latencies over time: a column for each arm, a line for each run.
-func courses(load string, all []Outcome) (template.HTML, error) {
+func (l Load) courses(all []Outcome) (template.HTML, error) {
 	rows := make([][]*plot.Plot, len(curves))
 	for i, curve := range curves {
 		highest := 0.0
-		for j, arm := range Arms {
+		for j, arm := range l.arms() {
 			p := plot.New()
 			p.X.Min, p.Y.Min = 0, 0
 			if i == 0 {
@@ -50,10 +48,10 @@ func courses(load string, all []Outcome) (template.HTML, error) {
 				p.Y.Label.Text = curve.label
 			}
 			for _, o := range all {
-				if o.Load != load || o.Arm != arm.Name {
+				if o.Load != l.Name || o.Arm != arm.Name {
 					continue
 				}
-				if err := curve.draw(p, o, colours[j]); err != nil {
+				if err := curve.draw(p, o, colours[slices.IndexFunc(Arms, func(a Arm) bool { return a.Name == arm.Name })]); err != nil {
 					return "", err
 				}
 			}
@@ -69,7 +67,7 @@ func courses(load string, all []Outcome) (template.HTML, error) {
 
 // draw adds a run, if it has any point.
 func (c curve) draw(p *plot.Plot, o Outcome, colour color.Color) error {
-	p.X.Max = o.Calls.Lasted.Seconds()
+	p.X.Max = o.Seconds
 	points := c.of(o)
 	if len(points) == 0 {
 		return nil
@@ -89,7 +87,7 @@ func (c curve) draw(p *plot.Plot, o Outcome, colour color.Color) error {
 // svg draws the plots with their axes in line.
 func svg(rows [][]*plot.Plot) (template.HTML, error) {
 	canvas := vgsvg.New(11*vg.Inch, vg.Length(len(rows))*2.2*vg.Inch)
-	tiles := draw.Tiles{Rows: len(rows), Cols: len(Arms), PadX: vg.Points(8), PadY: vg.Points(8)}
+	tiles := draw.Tiles{Rows: len(rows), Cols: len(rows[0]), PadX: vg.Points(8), PadY: vg.Points(8)}
 	for i, row := range plot.Align(rows, tiles, draw.New(canvas)) {
 		for j, tile := range row {
 			rows[i][j].Draw(tile)
@@ -105,26 +103,22 @@ func svg(rows [][]*plot.Plot) (template.HTML, error) {
 
 // sizes are a course's points, until the end of the load.
 func sizes(o Outcome) plotter.XYs {
-	end := o.Calls.Lasted
 	points := make(plotter.XYs, 0, len(o.Course)+1)
 	last := 0.0
 	for _, s := range o.Course {
-		if s.At > end {
+		if s.At > o.end() {
 			break
 		}
 		last = float64(s.Wanted)
 		points = append(points, plotter.XY{X: s.At.Seconds(), Y: last})
 	}
-	return append(points, plotter.XY{X: end.Seconds(), Y: last})
+	return append(points, plotter.XY{X: o.Seconds, Y: last})
 }
 
-// latencies are the 90th percentiles of the calls that ended in each bucket.
 func latencies(o Outcome) plotter.XYs {
 	var points plotter.XYs
-	for from := time.Duration(0); from < o.Calls.Lasted; from += bucket {
-		if part := o.Calls.Between(from, from+bucket); part.Completed() > 0 {
-			points = append(points, plotter.XY{X: (from + bucket/2).Seconds(), Y: part.Quantile(0.9).Seconds()})
-		}
+	for _, l := range o.Latencies {
+		points = append(points, plotter.XY{X: l.At, Y: l.P90})
 	}
 	return points
 }

@@ -43,6 +43,7 @@ var columns = []struct {
 	{"requests completed", "%.0f", func(m Measures) float64 { return m.Completed }},
 	{"requests per replica-minute", "%.0f", func(m Measures) float64 { return m.Completed / max(m.ReplicaMinutes, 0.1) }},
 	{"requests failed", "%.0f", func(m Measures) float64 { return m.Failed }},
+	{"mean (s)", "%.3f", func(m Measures) float64 { return m.Mean }},
 	{"p50 (s)", "%.3f", func(m Measures) float64 { return m.P50 }},
 	{"p90 (s)", "%.3f", func(m Measures) float64 { return m.P90 }},
 	{"p99 (s)", "%.3f", func(m Measures) float64 { return m.P99 }},
@@ -66,7 +67,7 @@ func NewReport(all []Outcome, versions string) (Report, error) {
 	var dates []string
 	for _, l := range Loads {
 		s := Section{Name: l.Name, Says: l.Says}
-		for _, arm := range Arms {
+		for _, arm := range l.arms() {
 			var measured []Measures
 			for _, o := range all {
 				if o.Load == l.Name && o.Arm == arm.Name {
@@ -82,7 +83,7 @@ func NewReport(all []Outcome, versions string) (Report, error) {
 			continue
 		}
 		var err error
-		if s.Plot, err = courses(l.Name, all); err != nil {
+		if s.Plot, err = l.courses(all); err != nil {
 			return r, err
 		}
 		r.Loads = append(r.Loads, s)

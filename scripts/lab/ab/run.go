@@ -2,11 +2,11 @@ package ab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,30 +15,21 @@ import (
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
 
-// An Outcome is one run of one arm under one load.
-type Outcome struct {
-	Load   string         `json:"load"`
-	Arm    string         `json:"arm"`
-	Run    int            `json:"run"`
-	Date   string         `json:"date"`
-	Course []cluster.Size `json:"course"`
-	Calls  load.Result    `json:"calls"`
-}
-
 // file of an outcome, so that an interrupted comparison can continue.
 func file(dir, name string, arm string, run int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.%s.%d.json", name, arm, run))
 }
 
-// All runs every arm under the loads, the given number of times, and keeps each
-// outcome in a file. The arms take turns, so that a slow phase of the machine affects all of them.
-func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, times int, queueLatency string, say func(string)) error {
+// All runs every load with each of its arms, the given number of times, and keeps
+// each outcome in a file. The arms take turns, so that a slow phase of the machine
+// affects all of them, and every load runs once before any runs again.
+func All(ctx context.Context, c *cluster.Cluster, dir string, times int, queueLatency string, say func(string)) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, l := range loads {
-		for run := range times {
-			for _, arm := range Arms {
+	for run := range times {
+		for _, l := range Loads {
+			for _, arm := range l.arms() {
 				path := file(dir, l.Name, arm.Name, run)
 				if _, err := os.Stat(path); err == nil {
 					continue
@@ -58,27 +49,20 @@ func All(ctx context.Context, c *cluster.Cluster, dir string, loads []Load, time
 	return nil
 }
 
-// keep writes an outcome's file, whole or not at all.
-func (o Outcome) keep(path string) error {
-	data, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".part", data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+// arms of a load, in the order of Arms.
+func (l Load) arms() []Arm {
+	return slices.DeleteFunc(slices.Clone(Arms), func(a Arm) bool { return !slices.Contains(l.Arms, a.Name) })
 }
 
 // one installs an arm, applies the load, and removes it.
-func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queueLatency string, say func(string)) (o Outcome, err error) {
+func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queueLatency string, say func(string)) (Outcome, error) {
 	r := cluster.Release{Cluster: c, Name: "sonic", Namespace: "ab"}
 	remove := func() error {
 		ctx := context.WithoutCancel(ctx)
 		return errors.Join(r.Uninstall(ctx), c.RemoveNamespace(ctx, r.Namespace))
 	}
 	if err := remove(); err != nil { // left by an interrupted run
-		return o, err
+		return Outcome{}, err
 	}
 	defer func() {
 		if err := remove(); err != nil {
@@ -86,19 +70,19 @@ func one(ctx context.Context, c *cluster.Cluster, l Load, arm Arm, run int, queu
 		}
 	}()
 	if err := r.Apply(ctx, append([]string{"-f", c.Values("lab")}, arm.Values(l.Ideal, queueLatency)...)...); err != nil {
-		return o, err
+		return Outcome{}, err
 	}
 	address, err := r.Address(ctx, r.Name, "grpc")
 	if err != nil {
-		return o, err
+		return Outcome{}, err
 	}
 	if err := answers(ctx, address); err != nil {
-		return o, err
+		return Outcome{}, err
 	}
-	o = Outcome{Load: l.Name, Arm: arm.Name, Run: run, Date: time.Now().UTC().Format(time.DateOnly)}
 	sizes := r.WatchSizes(ctx)
-	o.Calls, err = l.put(ctx, address, run, sizes)
-	o.Course = sizes.Stop()
+	calls, err := l.put(ctx, address, run, sizes)
+	o := newOutcome(calls, sizes.Stop())
+	o.Load, o.Arm, o.Run, o.Date = l.Name, arm.Name, run, time.Now().UTC().Format(time.DateOnly)
 	return o, err
 }
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,13 +18,20 @@ type Call struct {
 	Code  string        `json:"code"` // name of the gRPC status, "OK" for an answer
 }
 
-// Clients are synchronous: each waits for its answer before it calls again.
+// Clients are synchronous: each waits for its answer, then thinks, then calls
+// again. Times are exponential, with the given means.
 type Clients struct {
 	Address string
 	Models  []string // client i calls Models[i % len(Models)]
 	Number  int
 	Timeout time.Duration // of one call; 0 means 60 s
 	Token   Token
+	Think   time.Duration // between an answer and the next call
+	// Stay is the time for which a client is connected, 0 for the whole load, and
+	// Away the time until it connects again. At the start, a client is connected
+	// with the probability Stay / (Stay + Away).
+	Stay, Away time.Duration
+	Seed       uint64 // the same seed gives the same random times
 }
 
 // A Run is a load in progress.
@@ -47,27 +55,61 @@ func (c Clients) Start() (*Run, error) {
 			r.Stop()
 			return nil, err
 		}
-		r.all.Go(func() {
-			defer client.Close()
-			r.work(client, c.Models[i%len(c.Models)], c.Timeout)
-		})
+		random := rand.New(rand.NewPCG(c.Seed, uint64(i)))
+		r.all.Go(func() { c.live(r, client, i, random) })
 	}
 	return r, nil
 }
 
-// work calls until it is stopped. After a failed call it waits for a second before
-// it retries.
-func (r *Run) work(client *Client, model string, timeout time.Duration) {
+// live is the life of client i: connected and away, in turn.
+func (c Clients) live(r *Run, client *Client, i int, random *rand.Rand) {
+	defer func() { client.Close() }()
+	away := random.Float64()*(c.Stay+c.Away).Seconds() > c.Stay.Seconds()
 	for {
-		pause := time.Duration(0)
-		if call := r.call(client, model, timeout); call.Err != "" {
+		if away && !r.wait(exponential(random, c.Away)) {
+			return
+		}
+		if !c.work(r, client, i, random) {
+			return
+		}
+		client.Close()
+		next, err := Dial(c.Address, c.Token)
+		if err != nil {
+			r.keep(Call{At: time.Since(r.begin), Err: err.Error()})
+			return
+		}
+		client, away = next, true
+	}
+}
+
+// work calls until the client leaves. It reports false if the load has ended.
+// After a failed call it waits for a second before it retries.
+func (c Clients) work(r *Run, client *Client, i int, random *rand.Rand) bool {
+	leave := time.Now().Add(exponential(random, c.Stay))
+	for c.Stay == 0 || time.Now().Before(leave) {
+		pause := exponential(random, c.Think)
+		if call := r.call(client, c.Models[i%len(c.Models)], c.Timeout); call.Err != "" {
 			pause = time.Second
 		}
-		select {
-		case <-r.cancel:
-			return
-		case <-time.After(pause):
+		if !r.wait(pause) {
+			return false
 		}
+	}
+	return true
+}
+
+// exponential is a random time with a mean.
+func exponential(random *rand.Rand, mean time.Duration) time.Duration {
+	return time.Duration(random.ExpFloat64() * float64(mean))
+}
+
+// wait reports false if the load ends first.
+func (r *Run) wait(d time.Duration) bool {
+	select {
+	case <-r.cancel:
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 
@@ -82,10 +124,14 @@ func (r *Run) call(client *Client, model string, timeout time.Duration) Call {
 	if err != nil {
 		call.Err = err.Error()
 	}
+	r.keep(call)
+	return call
+}
+
+func (r *Run) keep(call Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = append(r.calls, call)
-	return call
 }
 
 // SoFar is the result up to now.

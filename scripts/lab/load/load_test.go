@@ -3,24 +3,26 @@ package load
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // serve answers ModelInfer with what answer returns for the model's name.
-func serve(t *testing.T, answer func(model string) ([]byte, error)) string {
+func serve(t *testing.T, answer func(model string) ([]byte, error), options ...grpc.ServerOption) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.ForceServerCodec(raw{}), grpc.UnknownServiceHandler(
+	server := grpc.NewServer(append(options, grpc.ForceServerCodec(raw{}), grpc.UnknownServiceHandler(
 		func(_ any, stream grpc.ServerStream) error {
 			var request []byte
 			if err := stream.RecvMsg(&request); err != nil {
@@ -37,7 +39,7 @@ func serve(t *testing.T, answer func(model string) ([]byte, error)) string {
 			reply := protowire.AppendTag(nil, 6, protowire.BytesType)
 			reply = protowire.AppendBytes(reply, output)
 			return stream.SendMsg(&reply)
-		}))
+		}))...)
 	go server.Serve(listener) //nolint:errcheck // ends with Stop
 	t.Cleanup(server.Stop)
 	return listener.Addr().String()
@@ -124,6 +126,59 @@ func TestNumbersOfAResult(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("result mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// Clients that think for 90 ms between calls of 10 ms are in a call for a tenth of the time.
+func TestClientsThink(t *testing.T) {
+	address := serve(t, func(string) ([]byte, error) { time.Sleep(10 * time.Millisecond); return input, nil })
+	run, err := Clients{Address: address, Models: []string{"fast"}, Number: 20, Think: 90 * time.Millisecond, Seed: 1}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(run.SoFar().Calls) < 400 {
+		time.Sleep(time.Millisecond)
+	}
+	result := run.Stop()
+	if got := result.InFlight(0, result.Lasted); len(result.Failed()) > 0 || got < 1 || got > 4 {
+		t.Errorf("%.2f of 20 clients in a call, want about 2: %s", got, result)
+	}
+}
+
+// Clients that are away as long as they stay: about half are connected.
+func TestClientsJoinAndLeave(t *testing.T) {
+	var connections atomic.Int64
+	address := serve(t, func(string) ([]byte, error) { return input, nil }, grpc.StatsHandler(counter{&connections}))
+	run, err := Clients{
+		Address: address, Models: []string{"fast"}, Number: 40,
+		Think: time.Millisecond, Stay: 20 * time.Millisecond, Away: 20 * time.Millisecond, Seed: 1,
+	}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[bool]int{}
+	for seen[true]+seen[false] < 500 {
+		time.Sleep(time.Millisecond)
+		n := connections.Load()
+		seen[n > 5 && n < 35]++
+	}
+	if result := run.Stop(); len(result.Failed()) > 0 || seen[false] > seen[true] {
+		t.Errorf("connections of 40 clients that stay half of the time: 6 to 34 at %d moments, others at %d: %s", seen[true], seen[false], result)
+	}
+}
+
+// A counter of open connections.
+type counter struct{ open *atomic.Int64 }
+
+func (counter) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (counter) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (counter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (c counter) HandleConn(_ context.Context, s stats.ConnStats) {
+	switch s.(type) {
+	case *stats.ConnBegin:
+		c.open.Add(1)
+	case *stats.ConnEnd:
+		c.open.Add(-1)
 	}
 }
 

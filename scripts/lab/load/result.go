@@ -64,6 +64,17 @@ func (r Result) Quantile(q float64) time.Duration {
 	return took[min(len(took)-1, int(q*float64(len(took))))]
 }
 
+// Mean is the mean response time of answered calls, or 0 without any.
+func (r Result) Mean() time.Duration {
+	var sum time.Duration
+	for _, c := range r.Calls {
+		if c.Err == "" {
+			sum += c.Took
+		}
+	}
+	return sum / time.Duration(max(1, r.Completed()))
+}
+
 // InFlight is the mean number of calls in flight in an interval of the load, as the
 // clients saw it.
 func (r Result) InFlight(from, to time.Duration) float64 {

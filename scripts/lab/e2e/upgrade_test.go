@@ -9,8 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/fastmachinelearning/supersonic/scripts/lab/cluster"
 	"github.com/fastmachinelearning/supersonic/scripts/lab/load"
 )
@@ -90,46 +88,4 @@ func (f fleet) awaitIndex(limit time.Duration, want codes.Code) {
 		}
 		return nil
 	})
-}
-
-// sizeOf031 is to what its ScaledObject grows the fleet of 0.3.1.
-const sizeOf031 = 4
-
-// A release as chart 0.3.1 made it is upgraded in place: nothing is refused,
-// the Service and its address stay, the fleet that KEDA grew keeps its size, and it
-// answers. Calls may fail while the old pods go, which end without a drain.
-func TestUpgradeFrom031(t *testing.T) {
-	f := fleet{Release: cluster.Release{Cluster: lab, Name: "sonic", Namespace: "legacy"}, t: t}
-	f.cleanup()
-	must(t, lab.Namespace(t.Context(), f.Namespace))
-	_, err := lab.Kubectl(t.Context(), "", "label", "namespace", f.Namespace, "--overwrite",
-		"pod-security.kubernetes.io/enforce=baseline")
-	must(t, err)
-	_, err = lab.Helm(t.Context(), "install", f.Name, "testdata/chart-0.3.1", "--namespace", f.Namespace,
-		"--wait", "--timeout", "3m")
-	must(t, err)
-	f.firstAnswer(time.Minute)
-	sizes := f.WatchSizes(t.Context())
-	f.awaitSize(sizes, 4*time.Minute, sizeOf031)
-	run := f.clients(16, "fast", "slow")
-	grown := len(sizes.Course())
-	before, err := lab.Kube.CoreV1().Services(f.Namespace).Get(t.Context(), f.Name, metav1.GetOptions{})
-	must(t, err)
-
-	must(t, f.Apply(t.Context(), "-f", lab.Values("lab")))
-	f.firstAnswer(time.Minute)
-	for _, s := range sizes.Course()[grown:] {
-		if s.Wanted < sizeOf031 {
-			t.Errorf("the upgrade shrank the fleet: %s", cluster.Describe(sizes.Course()))
-			break
-		}
-	}
-	run.Stop()
-	after, err := lab.Kube.CoreV1().Services(f.Namespace).Get(t.Context(), f.Name, metav1.GetOptions{})
-	must(t, err)
-	if before.UID != after.UID || before.Spec.ClusterIP != after.Spec.ClusterIP {
-		t.Errorf("the Service was replaced: %s at %s, before %s at %s",
-			after.UID, after.Spec.ClusterIP, before.UID, before.Spec.ClusterIP)
-	}
-	f.healthy(time.Minute)
 }

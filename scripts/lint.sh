@@ -41,6 +41,12 @@ widths() {
     { printf "%s:%d: %d characters, want at most 140\n", FILENAME, FNR, length($0) }'
 }
 
+# The name of a test says the case in a few words; its comment has the sentence.
+names() {
+  tracked '*_test.go' | xargs -0 awk 'match($0, /^func (Test|Benchmark|Fuzz)[A-Za-z0-9_]+/) && RLENGTH > 35 {
+    printf "%s:%d: %d characters, want at most 30: %s\n", FILENAME, FNR, RLENGTH - 5, substr($0, 6, RLENGTH - 5) }'
+}
+
 # luacheck prints a total even if all is well.
 lua() {
   local said
@@ -56,6 +62,7 @@ for module in . scripts/lab scripts/release; do
 done
 check sizes sizes
 check widths widths
+check names names
 # SC2016 and SC2317 do not recognize awk programs, and functions that are called by a name in a variable.
 check shellcheck xargs -0 -a <(tracked '*.sh' .ci) shellcheck --exclude=SC2016,SC2317
 check luacheck lua

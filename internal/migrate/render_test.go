@@ -97,7 +97,7 @@ func TestFullCopyOfDefaultsIsEmpty(t *testing.T) {
 }
 
 // A default of 0.3.1 that overrides a lower layer's value is kept.
-func TestDefaultsOverOtherLayersStay(t *testing.T) {
+func TestDefaultsOverOtherLayers(t *testing.T) {
 	results := migrated(t, []migrate.Layer{
 		{Name: "base.yaml", Text: []byte("triton: {replicas: 5}\nenvoy: {replicas: 1}\n")},
 		{Name: "site.yaml", Text: []byte("triton: {replicas: 1}\nenvoy: {replicas: 1}\n")},

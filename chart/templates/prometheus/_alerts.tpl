@@ -30,7 +30,7 @@ string in which Prometheus expands templates).
 {{- end }}
 {{- end }}
 {{- end }}
-{{- include "supersonic.prometheus.serverAlerts" . }}
+{{- include "supersonic.prometheus.replicaAlerts" . }}
 {{- if .Values.envoy.rate_limiter.prometheus_based.enabled }}
 {{- include "supersonic.prometheus.gateAlerts" . }}
 {{- end }}
@@ -124,7 +124,7 @@ which wake a fleet at zero replicas.
 */ -}}
 {{- define "supersonic.prometheus.callAlerts" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson -}}
-{{- $servers := printf "envoy_cluster_name=\"triton_grpc_service\",%s" $params.envoySelector -}}
+{{- $triton := printf "envoy_cluster_name=\"triton_grpc_service\",%s" $params.envoySelector -}}
 {{- $recorded := include "supersonic.prometheus.recorded" . -}}
 {{- $patience := include "supersonic.prometheus.startupPatience" . }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicCallsFail" "for" "5m" "severity" "warning"
@@ -135,7 +135,7 @@ which wake a fleet at zero replicas.
 )
 /
 sum(rate(envoy_cluster_upstream_rq_completed{%[1]s}[5m]))
-> 0.05` $servers)
+> 0.05` $triton)
   "summary" "More than 5 % of the calls fail between Envoy and Triton"
   "description" (cat "{{ $value | humanizePercentage }} of the calls in the last 5 minutes got no answer from Triton:"
     "they hit their deadline, envoy.grpc_route_timeout or a full circuit breaker, or their replica refused them or died."
@@ -150,7 +150,7 @@ sum(rate(envoy_cluster_upstream_rq_completed{%[1]s}[5m]))
 {{- end -}}
 
 {{- /* What Triton and Kubernetes report about the replicas. */ -}}
-{{- define "supersonic.prometheus.serverAlerts" -}}
+{{- define "supersonic.prometheus.replicaAlerts" -}}
 {{- $params := include "supersonic.scaling.params" . | fromJson -}}
 {{- $pods := printf "%s-.+" (include "supersonic.names.component" (list . "triton")) }}
 {{ include "supersonic.prometheus.alert" (dict "root" . "name" "SupersonicRequestsFail" "for" "5m" "severity" "warning"

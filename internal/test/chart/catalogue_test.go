@@ -70,7 +70,7 @@ func TestChartMetadata(t *testing.T) {
 var imageOf = regexp.MustCompile(`(?m)^\s+(?:- )?image: "?([^"\s]+)"?$`)
 
 // Artifact Hub scans the listed images, which must be those of every container of the chart.
-func TestChartMetadataNamesEveryImage(t *testing.T) {
+func TestImagesInChartMetadata(t *testing.T) {
 	want := map[string]bool{}
 	for _, text := range manifest.Render(t, observing["everything"]+"\nkeda: {enabled: true}") {
 		for _, image := range imageOf.FindAllStringSubmatch(text, -1) {

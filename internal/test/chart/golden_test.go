@@ -139,8 +139,8 @@ func digest(lines []string, indent int) string {
 	return fmt.Sprintf("%*s# %d lines, sha256 %x\n", indent+2, "", len(lines), sha256.Sum256([]byte(strings.Join(lines, ""))))
 }
 
-// TestAbridgedGoldensSeeEveryLine checks that a change of any line changes the digest.
-func TestAbridgedGoldensSeeEveryLine(t *testing.T) {
+// TestDigestsSeeEveryLine checks that a change of any line changes the digest.
+func TestDigestsSeeEveryLine(t *testing.T) {
 	for path, folder := range inFull {
 		whole, ok := named(t, folder).manifests(t)[path]
 		if !ok {

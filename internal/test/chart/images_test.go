@@ -40,7 +40,7 @@ func podImages(t *testing.T, m render.Manifests) map[string]string {
 }
 
 // The images of one values file are all pinned by digest.
-func TestImagesOfTheLockedDownValues(t *testing.T) {
+func TestImagesOfLockedDown(t *testing.T) {
 	images := podImages(t, named(t, "locked-down").manifests(t))
 	if len(images) != 8 {
 		t.Errorf("%d containers are rendered, want 8: %v", len(images), images)

@@ -60,7 +60,7 @@ triton: {podDisruptionBudget: {enabled: true}}
 }
 
 // A replica that never becomes ready does not prevent the drain of its node.
-func TestBudgetOfReplicasThatNeverStart(t *testing.T) {
+func TestDisruptionBudget(t *testing.T) {
 	m := manifest.Render(t, "triton: {podDisruptionBudget: {enabled: true}}")
 	policy := manifest.Object[policyv1.PodDisruptionBudget](t, m, "triton/poddisruptionbudget.yaml").Spec.UnhealthyPodEvictionPolicy
 	if policy == nil || *policy != policyv1.AlwaysAllow {

@@ -128,7 +128,7 @@ func TestOperatorBesideEmbedded(t *testing.T) {
 }
 
 // The pods of another release may query the embedded Prometheus.
-func TestNetworkPolicyOfOtherReleases(t *testing.T) {
+func TestPolicyOfOtherReleases(t *testing.T) {
 	for _, tc := range []struct {
 		others string
 		want   []string

@@ -21,36 +21,36 @@ func hold(t *testing.T, s filter.Settings) (*filter.Filter, *fleet) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, servers := filter.New(t, source), &fleet{}
+	f, replicas := filter.New(t, source), &fleet{}
 	f.Upstream = func(_ string, header filter.Header, body string) (filter.Header, string) {
-		servers.probes++
-		servers.header = header
-		if f.NowMS < servers.readyMS || body != "\x00\x00\x00\x00\x00" {
+		replicas.probes++
+		replicas.header = header
+		if f.NowMS < replicas.readyMS || body != "\x00\x00\x00\x00\x00" {
 			return filter.Header{":status": "200", "grpc-status": "14"}, ""
 		}
 		return filter.Header{":status": "200"}, "\x00\x00\x00\x00\x02\x08\x01"
 	}
-	return f, servers
+	return f, replicas
 }
 
-func TestHoldUntilAServerIsReady(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t))
+func TestHoldUntilAReplicaIsReady(t *testing.T) {
+	f, replicas := hold(t, filter.Defaults(t))
 	started := f.NowMS
-	servers.readyMS = started + 42000
+	replicas.readyMS = started + 42000
 	if refused(t, f) {
 		t.Fatalf("refused, counted %v", f.Counted())
 	}
 	if waited := f.NowMS - started; waited < 42000 || waited > 43100 {
 		t.Errorf("released after %v ms, want soon after 42000", waited)
 	}
-	if servers.probes > 42*4+10 {
-		t.Errorf("%d probes in 42 s, want 4 a second", servers.probes)
+	if replicas.probes > 42*4+10 {
+		t.Errorf("%d probes in 42 s, want 4 a second", replicas.probes)
 	}
 	want := filter.Header{
 		":method": "POST", ":path": "/inference.GRPCInferenceService/ServerReady", ":authority": "triton_grpc_service",
 		"te": "trailers", "content-type": "application/grpc",
 	}
-	if diff := cmp.Diff(want, servers.header); diff != "" {
+	if diff := cmp.Diff(want, replicas.header); diff != "" {
 		t.Errorf("probe (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"outcome.allowed", "outcome.held"}, f.Counted()); diff != "" {
@@ -59,9 +59,9 @@ func TestHoldUntilAServerIsReady(t *testing.T) {
 }
 
 func TestHoldExpires(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t).With("hold.maxSeconds", 20.0))
+	f, replicas := hold(t, filter.Defaults(t).With("hold.maxSeconds", 20.0))
 	started := f.NowMS
-	servers.readyMS = started + 60000
+	replicas.readyMS = started + 60000
 	response, err := f.RepositoryIndex()
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +79,8 @@ func TestHoldExpires(t *testing.T) {
 }
 
 func TestHoldIsFull(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t))
-	servers.readyMS = f.NowMS + 60000
+	f, replicas := hold(t, filter.Defaults(t))
+	replicas.readyMS = f.NowMS + 60000
 	f.WaitFull = true
 	response, err := f.RepositoryIndex()
 	if err != nil {
@@ -92,7 +92,7 @@ func TestHoldIsFull(t *testing.T) {
 }
 
 // A replica that answers need not be ready.
-func TestHoldWaitsUntilServersServe(t *testing.T) {
+func TestHoldWaitsUntilServing(t *testing.T) {
 	f, _ := hold(t, filter.Defaults(t).With("hold.maxSeconds", 5.0))
 	for name, answer := range map[string]string{
 		"not-serving": "\x00\x00\x00\x00\x02\x08\x02", "unknown": "\x00\x00\x00\x00\x00", "cut-off": "\x00\x00\x00", "none": "",
@@ -108,11 +108,11 @@ func TestHoldWaitsUntilServersServe(t *testing.T) {
 
 // A waiting call keeps its place, and no new call takes it.
 func TestHeldCallKeepsItsPlace(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t))
-	servers.readyMS = f.NowMS + 5000
+	f, replicas := hold(t, filter.Defaults(t))
+	replicas.readyMS = f.NowMS + 5000
 	upstream := f.Upstream
 	f.Upstream = func(cluster string, header filter.Header, body string) (filter.Header, string) {
-		f.WaitFull = servers.probes > 2 && servers.probes < 8 // while the call waits
+		f.WaitFull = replicas.probes > 2 && replicas.probes < 8 // while the call waits
 		return upstream(cluster, header, body)
 	}
 	if refused(t, f) {
@@ -125,9 +125,9 @@ func TestHeldCallKeepsItsPlace(t *testing.T) {
 
 // A call waits while its Envoy drains, until shortly before it stops. If a replica becomes ready, the call continues.
 func TestHeldCallsEnd(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t))
+	f, replicas := hold(t, filter.Defaults(t))
 	started := f.NowMS
-	servers.readyMS = started + 60000
+	replicas.readyMS = started + 60000
 	upstream := f.Upstream
 	f.Upstream = func(cluster string, header filter.Header, body string) (filter.Header, string) {
 		if f.NowMS >= started+20000 {
@@ -152,16 +152,16 @@ func TestHeldCallsEnd(t *testing.T) {
 	if f.Counters["outcome.hold_stopped"] != 1 {
 		t.Errorf("counted %v, want hold_stopped", f.Counted())
 	}
-	servers.readyMS = f.NowMS
+	replicas.readyMS = f.NowMS
 	f.NowMS += 1000
 	if refused(t, f) {
-		t.Errorf("a ready server: refused, counted %v", f.Counted())
+		t.Errorf("a ready replica: refused, counted %v", f.Counted())
 	}
 }
 
 func TestFullHoldRefuses(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t))
-	servers.readyMS = f.NowMS + 5000
+	f, replicas := hold(t, filter.Defaults(t))
+	replicas.readyMS = f.NowMS + 5000
 	f.Gauges["full_ms"] = f.NowMS + 250
 	if !refused(t, f) || f.Counters["outcome.hold_full"] != 1 {
 		t.Errorf("counted %v, want hold_full", f.Counted())
@@ -174,7 +174,7 @@ func TestFullHoldRefuses(t *testing.T) {
 
 // A busy fleet is probed ahead of time, so that none of many calls waits.
 func TestHoldCostsABusyFleetNothing(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t))
+	f, replicas := hold(t, filter.Defaults(t))
 	refused(t, f)
 	for range 100 {
 		f.NowMS += 100
@@ -183,16 +183,16 @@ func TestHoldCostsABusyFleetNothing(t *testing.T) {
 			t.Fatalf("refused or held for %v ms", f.NowMS-before)
 		}
 	}
-	if servers.probes > 41 {
-		t.Errorf("%d probes in 10 s, want at most 4 a second", servers.probes)
+	if replicas.probes > 41 {
+		t.Errorf("%d probes in 10 s, want at most 4 a second", replicas.probes)
 	}
 }
 
 func TestHoldGuardsOnlyTheMethods(t *testing.T) {
-	f, servers := hold(t, filter.Defaults(t))
-	servers.readyMS = f.NowMS + 60000
+	f, replicas := hold(t, filter.Defaults(t))
+	replicas.readyMS = f.NowMS + 60000
 	response, err := f.Call(filter.Header{":path": "/inference.GRPCInferenceService/ModelInfer"})
-	if err != nil || response != nil || servers.probes != 0 {
-		t.Errorf("%v, %v, %d probes; want the call to pass", response, err, servers.probes)
+	if err != nil || response != nil || replicas.probes != 0 {
+		t.Errorf("%v, %v, %d probes; want the call to pass", response, err, replicas.probes)
 	}
 }

@@ -130,7 +130,8 @@ func TestCallsDoNotAsk(t *testing.T) {
 	}
 }
 
-func TestOneLostAnswerChangesNothing(t *testing.T) {
+// After one lost answer, the gate still uses the last load.
+func TestOneLostAnswer(t *testing.T) {
 	f, p := gate(t, filter.Defaults(t))
 	at(t, f, p, "5")
 	p.status = "504"

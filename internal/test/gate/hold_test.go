@@ -190,7 +190,7 @@ func TestInferenceIsNotHeld(t *testing.T) {
 }
 
 // Calls wait for a replica that is up but not ready.
-func TestHoldWaitsForAServingServer(t *testing.T) {
+func TestHoldWaitsForServing(t *testing.T) {
 	g := noReplica(t, gate.Defaults())
 	done := callMany(t.Context(), t, g, 1)
 	awaitHeld(t, g, 1)
@@ -210,7 +210,7 @@ func TestHoldWaitsForAServingServer(t *testing.T) {
 }
 
 // Triton before 2023 has no grpc.health.v1.
-func TestHoldWaitsForAnOldServer(t *testing.T) {
+func TestHoldWaitsForOldTriton(t *testing.T) {
 	g := noReplica(t, gate.Defaults())
 	done := callMany(t.Context(), t, g, 1)
 	awaitHeld(t, g, 1)

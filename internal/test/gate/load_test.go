@@ -37,7 +37,7 @@ var failures = map[string]func(*gate.Gate){
 }
 
 // If Prometheus fails from the start, the load is unknown, and no call waits for it.
-func TestPrometheusFailsFromTheStart(t *testing.T) {
+func TestPrometheusNeverAnswers(t *testing.T) {
 	for failure, set := range failures {
 		for choice, want := range map[string]codes.Code{
 			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.OK,
@@ -59,7 +59,7 @@ func TestPrometheusFailsFromTheStart(t *testing.T) {
 }
 
 // If Prometheus fails later, the gate uses the last load for a while, then follows unknownLoad, and recovers.
-func TestPrometheusFailsAndComesBack(t *testing.T) {
+func TestPrometheusRecovers(t *testing.T) {
 	for failure, set := range failures {
 		for choice, want := range map[string]codes.Code{
 			"open": codes.OK, "closed": codes.ResourceExhausted, "last": codes.ResourceExhausted,

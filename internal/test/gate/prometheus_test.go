@@ -42,7 +42,8 @@ func TestQueryByPost(t *testing.T) {
 	}
 }
 
-func TestCredentialsFollowTheirSecret(t *testing.T) {
+// The gate uses the credentials of its Secret, also after the Secret changes.
+func TestCredentialsFollowSecret(t *testing.T) {
 	g := gate.New(t, gate.Defaults().Limiter("cacheSeconds", 0.1).
 		With("prometheus.external.auth.bearerTokenSecret", map[string]any{"name": "prometheus", "key": "token"}))
 	g.MountSecret(t, map[string]string{"token": "first\n"})

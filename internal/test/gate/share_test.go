@@ -14,7 +14,7 @@ import (
 )
 
 // One connection cannot fill the hold, whatever it does: the calls of others are held.
-func TestOneConnectionDoesNotFillTheHold(t *testing.T) {
+func TestHoldShareOfAConnection(t *testing.T) {
 	const calls, others = 1100, 50 // more than envoy.hold.maxCalls
 	for _, c := range []struct {
 		name string

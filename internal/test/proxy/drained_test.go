@@ -38,8 +38,8 @@ func TestDrainWithoutStop(t *testing.T) {
 	}
 }
 
-// The drain of the kubelet is as good as ever, whatever others have done or do meanwhile.
-func TestRollFailsNoCallWhileOthersDrain(t *testing.T) {
+// Drains that others have asked for, before a roll or during it, do not make the roll fail a call.
+func TestRollWhileOthersDrain(t *testing.T) {
 	const values = "envoy: {drain: {timeSeconds: 2, seconds: 20}}"
 	p := start(t, envoy.ProxyOptions{Values: values})
 	p.Triton.SetDelayOf(envoy.RepositoryIndex, longCall)

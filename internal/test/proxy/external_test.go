@@ -44,7 +44,7 @@ func TestOwnConfigurationWithGate(t *testing.T) {
 }
 
 // A custom configuration has the same protection and stats as the chart's.
-func TestOwnConfigurationIsProtected(t *testing.T) {
+func TestProtectionOfOwnConfig(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{
 		Values:   "envoy: {external_config: {load_from_configmap: true, configmap_name: mine}, drain: {timeSeconds: 1}}",
 		External: ownConfiguration,

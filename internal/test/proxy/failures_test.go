@@ -54,7 +54,7 @@ func TestFailuresCounted(t *testing.T) {
 }
 
 // A call that finds no replica wakes the fleet and is not a failure, whether it is refused or held by the filter.
-func TestNoServerIsNoFailure(t *testing.T) {
+func TestNoReplicaIsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		name, values, method string
 		least                time.Duration

@@ -23,7 +23,7 @@ const (
 
 // Clients that do not read their answers do not fill the memory of Envoy's container. While they try, calls that were
 // accepted before get their answer, and new ones are refused; after they leave, calls are accepted again.
-func TestUnreadAnswersDoNotFillMemory(t *testing.T) {
+func TestMemoryOfUnreadAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		reader      reader
@@ -72,7 +72,7 @@ func TestUnreadAnswersDoNotFillMemory(t *testing.T) {
 }
 
 // Held calls with large requests do not fill the memory either, and each that was accepted gets its answer.
-func TestHeldRequestsDoNotFillMemory(t *testing.T) {
+func TestMemoryOfHeldRequests(t *testing.T) {
 	const held, connections, each, body = 38, 40, 4, 6 << 20
 	p := start(t, envoy.ProxyOptions{
 		Values: fmt.Sprintf("envoy: {%s, hold: {enabled: true, maxCalls: %d}}", limitedEnvoy, held),

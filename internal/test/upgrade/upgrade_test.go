@@ -121,7 +121,7 @@ func TestNoSizeUnderKEDA(t *testing.T) {
 }
 
 // When KEDA is enabled, the fleet keeps its size.
-func TestSizeStaysWhenKEDAIsTurnedOn(t *testing.T) {
+func TestSizeWhenKEDAIsTurnedOn(t *testing.T) {
 	each(t, func(t *testing.T, c *cluster) {
 		c.helm(withoutKEDA)
 		c.wantSize("installation", 3)

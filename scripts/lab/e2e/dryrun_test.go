@@ -14,7 +14,7 @@ var place = regexp.MustCompile(`(?m)^# release: (\S+?)(?:, namespace: (\S+))?$`)
 
 // The API server, with the CRDs of KEDA and of the Prometheus Operator, accepts the
 // manifests of every values file in a dry run.
-func TestServerTakesEveryValuesFile(t *testing.T) {
+func TestDryRun(t *testing.T) {
 	t.Parallel()
 	must(t, lab.Pins.Install(t.Context(), "prometheus-operator"))
 	_, err := lab.Kubectl(t.Context(), "", "apply", "--server-side", "--force-conflicts",

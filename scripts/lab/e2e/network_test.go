@@ -16,7 +16,7 @@ import (
 )
 
 // With NetworkPolicies everything works that has to, over connections opened while
-// they apply, other pods reach no port, and a server reaches only itself. Without
+// they apply, other pods reach no port, and a replica reaches only itself. Without
 // them every pod reaches every port, which shows that the policies make the
 // difference.
 func TestNetworkPolicies(t *testing.T) {
@@ -34,9 +34,9 @@ func TestNetworkPolicies(t *testing.T) {
 	f.awaitReached(client, "envoy/grpc")
 	f.awaitReached(stranger)
 	f.awaitReached(neighbour)
-	server := caller{namespace: f.Namespace, pod: "deployment/" + f.Name + "-triton"}
-	f.awaitReached(server, "triton/grpc", "triton/http", "triton/metrics")
-	f.awaitAPI(server, false)
+	replica := caller{namespace: f.Namespace, pod: "deployment/" + f.Name + "-triton"}
+	f.awaitReached(replica, "triton/grpc", "triton/http", "triton/metrics")
+	f.awaitAPI(replica, false)
 	f.readsPrometheus()
 
 	must(t, f.Apply(t.Context(), append([]string{"-f", lab.Values("lab")}, gated...)...))
@@ -46,8 +46,8 @@ func TestNetworkPolicies(t *testing.T) {
 	f.awaitReached(client, all...)
 	f.awaitReached(stranger, all...)
 	f.awaitReached(neighbour, all...)
-	f.awaitReached(server, all...)
-	f.awaitAPI(server, true)
+	f.awaitReached(replica, all...)
+	f.awaitAPI(replica, true)
 }
 
 // readsPrometheus loads the fleet so that it grows only if KEDA reaches Prometheus,

@@ -93,7 +93,7 @@ func TestDNS(t *testing.T) {
 }
 
 // A deleted pod leaves DNS, but answers until its drain ends: new calls must not reach it.
-func TestServerLeavesDNS(t *testing.T) {
+func TestReplicaLeavesDNS(t *testing.T) {
 	p, names := fleet(t, "")
 	second := envoy.StartTritonAt(t, net.JoinHostPort("127.0.0.2", port(t, p.Triton.Addr)))
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.2")
@@ -122,19 +122,19 @@ func TestServerLeavesDNS(t *testing.T) {
 }
 
 // With Envoy's panic mode, half the calls would go to a dead replica, and nothing would wake a fleet at zero.
-func TestUnhealthyServerAvoided(t *testing.T) {
+func TestUnhealthyReplicaAvoided(t *testing.T) {
 	p, names := fleet(t, "envoy: {outlierDetection: {enabled: false}}")
 	names.Answer(dns.RcodeSuccess, "127.0.0.1", "127.0.0.9")
 	p.awaitHealthy(t, 1)
 	for range 50 {
 		if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.OK {
-			t.Errorf("ModelInfer beside a dead server: %v %s", r.Code, r.Message)
+			t.Errorf("ModelInfer beside a dead replica: %v %s", r.Code, r.Message)
 		}
 	}
 	p.Triton.SetServing(false)
 	p.awaitHealthy(t, 0)
 	if r := p.Client.Call(t.Context(), envoy.ModelInfer, nil); r.Code != codes.Unavailable || r.Took > settle/3 {
-		t.Errorf("ModelInfer without a healthy server: %v after %s, want Unavailable at once", r.Code, r.Took)
+		t.Errorf("ModelInfer without a healthy replica: %v after %s, want Unavailable at once", r.Code, r.Took)
 	}
 	if p.cluster(t, "upstream_cx_none_healthy", service) == 0 {
 		t.Error("the call that found no replica is not counted")
@@ -162,7 +162,7 @@ func TestHealthMethods(t *testing.T) {
 		t.Errorf("ModelInfer at zero replicas: %v", r.Code)
 	}
 	if got := p.cluster(t, "upstream_cx_none_healthy", service); got != 1 {
-		t.Errorf("calls that found no server: %v, want 1", got)
+		t.Errorf("calls that found no replica: %v, want 1", got)
 	}
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")
 	p.awaitHealthy(t, 1)
@@ -171,7 +171,7 @@ func TestHealthMethods(t *testing.T) {
 		t.Errorf("calls that count as load: %v, want 0", got)
 	}
 	if got := p.cluster(t, "upstream_rq_total", health); got != 3 {
-		t.Errorf("health methods that reached a server: %v, want 3", got)
+		t.Errorf("health methods that reached a replica: %v, want 3", got)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestNoRetryOnceBegun(t *testing.T) {
 }
 
 // Triton before 2023 has no grpc.health.v1, but has the method ServerReady.
-func TestServerWithoutHealthService(t *testing.T) {
+func TestNoHealthService(t *testing.T) {
 	p, names := fleet(t, "")
 	p.Triton.Down()
 	p.Triton.SetHealthService(false)
@@ -273,7 +273,7 @@ func TestLoadBalancing(t *testing.T) {
 }
 
 // A new replica is in DNS before it answers. Envoy must check it as often in an idle fleet as in a busy one.
-func TestIdleFleetFindsServer(t *testing.T) {
+func TestIdleFleetFindsReplica(t *testing.T) {
 	p, names := fleet(t, "")
 	p.Triton.Down()
 	names.Answer(dns.RcodeSuccess, "127.0.0.1")

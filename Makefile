@@ -48,7 +48,7 @@ generate: ## write the generated files
 	go -C scripts/lab mod tidy # its requirements follow those of the main module
 
 golden: ## rewrite the golden files, and show what changed
-	go test $(addprefix ./,$(goldens)) -update
+	go test $(addprefix ./,$(goldens)) -run 'Golden|Picture' -update
 	git diff --stat
 
 test: test-unit test-race test-lab ## run every test with what `make tools` installs

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // folder.
 func CompareDir(t testing.TB, dir string, got map[string]string) {
 	t.Helper()
+	if !strings.Contains(t.Name(), "Golden") && !strings.Contains(t.Name(), "Picture") {
+		t.Fatal("make golden runs only the tests that have Golden or Picture in their name")
+	}
 	if *update {
 		rewrite(t, dir, got)
 		return

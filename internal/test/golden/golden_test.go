@@ -28,7 +28,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func TestCompareDir(t *testing.T) {
+func TestGoldenFolder(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		committed map[string]string
@@ -53,7 +53,7 @@ func TestCompareDir(t *testing.T) {
 	}
 }
 
-func TestUpdateLeavesNothingElse(t *testing.T) {
+func TestGoldenUpdate(t *testing.T) {
 	*update = true
 	defer func() { *update = false }()
 	root := t.TempDir()

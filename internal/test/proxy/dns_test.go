@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/ports"
 )
 
 // nameServer is a stub of the cluster's DNS with one name. As CoreDNS does, it truncates long UDP answers, and answers over
@@ -21,11 +23,11 @@ type nameServer struct {
 
 func startNameServer(t testing.TB) *nameServer {
 	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	s := &nameServer{addr: ports.Loopback(t), rcode: dns.RcodeNameError}
+	conn, err := net.ListenPacket("udp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &nameServer{addr: conn.LocalAddr().String(), rcode: dns.RcodeNameError}
 	listener, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -51,18 +53,29 @@ func (s *nameServer) OverTCP() int {
 	return s.overTCP
 }
 
+// records are the answers to a question: A for IPv4 addresses, AAAA for IPv6 addresses.
+func (s *nameServer) records(q dns.Question) []dns.RR {
+	var records []dns.RR
+	for _, address := range s.addresses {
+		ip, header := net.ParseIP(address), dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: dns.ClassINET, Ttl: 5}
+		switch {
+		case q.Qtype == dns.TypeA && ip.To4() != nil:
+			records = append(records, &dns.A{Hdr: header, A: ip})
+		case q.Qtype == dns.TypeAAAA && ip.To4() == nil:
+			records = append(records, &dns.AAAA{Hdr: header, AAAA: ip})
+		}
+	}
+	return records
+}
+
 // ServeDNS answers one question.
 func (s *nameServer) ServeDNS(w dns.ResponseWriter, question *dns.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	reply := new(dns.Msg).SetRcode(question, s.rcode)
 	q := question.Question[0]
-	if s.rcode == dns.RcodeSuccess && q.Qtype == dns.TypeA {
-		for _, address := range s.addresses {
-			reply.Answer = append(reply.Answer, &dns.A{
-				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 5}, A: net.ParseIP(address),
-			})
-		}
+	if s.rcode == dns.RcodeSuccess {
+		reply.Answer = s.records(q)
 	}
 	if q.Name != "sonic-triton.cms.svc.cluster.local." {
 		reply = new(dns.Msg).SetRcode(question, dns.RcodeNameError)

@@ -1,0 +1,35 @@
+package docs_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fastmachinelearning/supersonic/internal/test/manifest"
+)
+
+type jobs struct {
+	Jobs []map[string]any `json:"scrape_configs"`
+}
+
+// The jobs for an external Prometheus are those of the embedded one, which are tested with a real Prometheus.
+func TestScrapeJobs(t *testing.T) {
+	embedded := manifest.Data(t, manifest.Render(t, "prometheus: {enabled: true}"), "prometheus/configmap.yaml")["prometheus.yml"]
+	var want, got jobs
+	if err := yaml.Unmarshal([]byte(embedded), &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages(t) {
+		for _, b := range p.blocks() {
+			if p.name == "docs/observing.md" && b.language == "yaml" {
+				if err := yaml.Unmarshal([]byte(b.text), &got); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(want.Jobs, got.Jobs); diff != "" {
+		t.Errorf("docs/observing.md has other jobs than the embedded Prometheus (-embedded +page):\n%s", diff)
+	}
+}

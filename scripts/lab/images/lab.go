@@ -143,15 +143,22 @@ func (b Builder) triton(ctx context.Context, l *layer) error {
 	if err := l.tree(python, func(p string) string { return "/usr/lib/python3/dist-packages/" + p }); err != nil {
 		return err
 	}
-	for name, seconds := range Models {
-		if err := l.text("/models/"+name+"/1/model.py", model); err != nil {
-			return err
-		}
-		if err := l.text("/models/"+name+"/config.pbtxt", fmt.Sprintf(modelConfig, name, seconds)); err != nil {
+	for path, text := range ModelFiles() {
+		if err := l.text("/models/"+path, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ModelFiles are the files of a repository with Models, by path.
+func ModelFiles() map[string]string {
+	files := map[string]string{}
+	for name, seconds := range Models {
+		files[name+"/1/model.py"] = model
+		files[name+"/config.pbtxt"] = fmt.Sprintf(modelConfig, name, seconds)
+	}
+	return files
 }
 
 // placeTriton puts the server at the path of its official image, and its libraries

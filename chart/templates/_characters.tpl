@@ -2,6 +2,7 @@
 Characters that end a line, or a string, in some reader of YAML, Lua, INI or PromQL: no
 value and no key may have one, whatever it is for. A line feed is not among them, because
 it is an ordinary part of a query and of a configuration, and is indented or quoted.
+Helm removes the text "<no value>" from what it renders, so that is refused too.
 */ -}}
 {{- define "supersonic.characters.refused" -}}
 [\x00-\x08\x0b-\x1f\x7f-\x9f\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]
@@ -9,7 +10,7 @@ it is an ordinary part of a query and of a configuration, and is indented or quo
 
 {{- /* Those in JSON, which escapes most of them: it is quick to see that there are none, which is so nearly always. */ -}}
 {{- define "supersonic.characters.escaped" -}}
-\\([rbf]|u00[01]|u2028|u2029)|{{ include "supersonic.characters.refused" . }}
+\\([rbf]|u00[01]|u2028|u2029|u003cno value)|{{ include "supersonic.characters.refused" . }}
 {{- end -}}
 
 {{- define "supersonic.characters.errors" -}}
@@ -26,6 +27,8 @@ it is an ordinary part of a query and of a configuration, and is indented or quo
 {{- range $key, $inner := last . }}
 {{- if regexMatch $refused $key }}
 {{ $at | default "values" }}: must not have a key with control characters or line separators, got {{ quote $key }}
+{{- else if contains "<no value>" $key }}
+{{ $at | default "values" }}: must not have a key with "no value" in angle brackets, which Helm removes
 {{- else }}
 {{- $step := regexMatch "^[-A-Za-z0-9_]+$" $key | ternary $key (quote $key) }}
 {{- include "supersonic.characters.inside" (list (printf "%s.%s" $at $step | trimPrefix ".") $inner) }}
@@ -41,6 +44,8 @@ it is an ordinary part of a query and of a configuration, and is indented or quo
 {{- else if kindIs "string" (last .) }}
 {{- if regexMatch $refused (last .) }}
 {{ $at }}: must not contain control characters or line separators, got {{ last . | trunc 80 | quote }}
+{{- else if contains "<no value>" (last .) }}
+{{ $at }}: must not contain "no value" in angle brackets, which Helm removes
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -6,8 +6,6 @@ which NOTES and `supersonic lint` print.
 */ -}}
 {{- define "supersonic.errors" -}}
 {{- $parts := list
-  "characters"
-  "names"
   "labels"
   "pods"
   "strings"
@@ -23,12 +21,22 @@ which NOTES and `supersonic lint` print.
   "otel"
   "collector"
 -}}
-{{- with include "supersonic.size.errors" . }}
-{{- . }}
+{{- with include "supersonic.ground.errors" . | trim }}
+{{ . }}
 {{- else }}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.errors" $part) $ }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Errors that the other checks would stumble over: they read what is rendered with these sizes, characters and names. */ -}}
+{{- define "supersonic.ground.errors" -}}
+{{- with include "supersonic.size.errors" . }}
+{{- . }}
+{{- else }}
+{{- include "supersonic.characters.errors" . }}
+{{- include "supersonic.names.errors" . }}
 {{- end }}
 {{- end -}}
 
@@ -45,7 +53,7 @@ which NOTES and `supersonic lint` print.
   "grafana"
   "tempo"
 -}}
-{{- if not (include "supersonic.size.errors" .) }}
+{{- if not (include "supersonic.ground.errors" . | trim) }}
 {{- range $part := $parts }}
 {{- include (printf "supersonic.%s.warnings" $part) $ }}
 {{- end }}

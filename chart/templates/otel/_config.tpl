@@ -4,7 +4,9 @@ map. An exporter without an endpoint is removed, also from the pipelines.
 */ -}}
 {{- define "supersonic.otel.config" -}}
 {{- $config := include "supersonic.otel.defaults" . | fromYaml -}}
+{{- if not (include "supersonic.otel.shapeErrors" .) -}}
 {{- $config = mustMergeOverwrite $config (index .Values "opentelemetry-collector" "config" | default dict | deepCopy) -}}
+{{- end -}}
 {{- $idle := list -}}
 {{- range $name, $exporter := $config.exporters -}}
 {{- if and (kindIs "map" $exporter) (hasKey $exporter "endpoint") -}}
@@ -56,8 +58,59 @@ opentelemetry-collector.image.tag: must be set without a digest, got ""
 opentelemetry-collector.image.digest: must be empty if the repository or the tag has a digest, got {{ quote $otel.image.digest }}
 {{- end }}
 {{- if $otel.enabled }}
+{{- include "supersonic.otel.shapeErrors" . }}
 {{- if not (include "supersonic.otel.config" . | fromYaml).service.pipelines }}
 opentelemetry-collector.enabled: has no destination: set tempo.enabled, or an endpoint in opentelemetry-collector.config.exporters.otlp
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* The parts of the user's config that the chart reads must be of the collector's types. */ -}}
+{{- define "supersonic.otel.shapeErrors" -}}
+{{- $at := "opentelemetry-collector.config" }}
+{{- $own := index .Values "opentelemetry-collector" "config" | default dict }}
+{{- range $key, $value := pick $own "connectors" "exporters" "extensions" "processors" "receivers" "service" }}
+{{- if not (kindIs "map" $value) }}
+{{ $at }}.{{ $key }}: must be an object, got {{ toJson $value | trunc 80 }}
+{{- end }}
+{{- end }}
+{{- $service := get $own "service" }}
+{{- if kindIs "map" $service }}
+{{- range $key, $value := pick $service "pipelines" }}
+{{- if kindIs "map" $value }}
+{{- range $name, $pipeline := $value }}
+{{- include "supersonic.otel.pipelineErrors" (list (printf "%s.service.pipelines.%s" $at (toJson $name | trimAll "\"")) $name $pipeline) }}
+{{- end }}
+{{- else }}
+{{ $at }}.service.pipelines: must be an object, got {{ toJson $value | trunc 80 }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes a list: the path of a pipeline, its name, the pipeline. */ -}}
+{{- define "supersonic.otel.pipelineErrors" -}}
+{{- $at := first . }}
+{{- $ours := has (index . 1) (list "traces" "metrics") }}
+{{- if not (kindIs "map" (last .)) }}
+{{ $at }}: must be an object, got {{ toJson (last .) | trunc 80 }}
+{{- else }}
+{{- $pipeline := last . }}
+{{- range $part := list "receivers" "processors" "exporters" }}
+{{- $names := get $pipeline $part }}
+{{- if not (hasKey $pipeline $part) }}
+{{- if not (or $ours (eq $part "processors")) }}
+{{ $at }}.{{ $part }}: must be set
+{{- end }}
+{{- else if not (kindIs "slice" $names) }}
+{{ $at }}.{{ $part }}: must be a list of strings, got {{ toJson $names | trunc 80 }}
+{{- else }}
+{{- range $i, $name := $names }}
+{{- if not (kindIs "string" $name) }}
+{{ $at }}.{{ $part }}[{{ $i }}]: must be a string, got {{ toJson $name | trunc 80 }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

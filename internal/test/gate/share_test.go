@@ -13,7 +13,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/gate"
 )
 
-// One connection cannot fill the hold, whatever it does: the calls of others are held.
+// One connection cannot fill the hold, however many calls it makes: calls of others are still held.
 func TestHoldShareOfAConnection(t *testing.T) {
 	const calls, others = 1100, 50 // more than envoy.hold.maxCalls
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestHoldShareOfAConnection(t *testing.T) {
 	}
 }
 
-// A connection has its share again soon after its callers have left.
+// A connection regains its share soon after its callers have left.
 func TestShareIsFreeAgain(t *testing.T) {
 	const share = 8
 	g := noReplica(t, gate.Defaults().With("envoy.hold.maxCallsPerConnection", share))
@@ -80,7 +80,7 @@ func TestShareIsFreeAgain(t *testing.T) {
 	})
 }
 
-// Calls beyond the share are not refused while a replica is ready, also if Envoy does not know that yet.
+// Calls beyond the share are not refused while a replica is ready, even if Envoy does not know that yet.
 func TestShareIsForWaiting(t *testing.T) {
 	g := gate.Start(t, gate.Defaults().Limiter("enabled", false).
 		With("envoy.hold.enabled", true).With("envoy.hold.maxCallsPerConnection", 1))

@@ -15,7 +15,7 @@ import (
 
 const shuttingDown = "no replica is ready, and this Envoy is shutting down; try again"
 
-// Whoever reaches the port can start a drain. Its effect ends with it.
+// Anyone who reaches the port can start a drain. Its effect ends with the request.
 func TestDrainWithoutStop(t *testing.T) {
 	for name, attack := range map[string]func(*proxy, testing.TB){
 		"one":                func(p *proxy, t testing.TB) { p.askDrains(t, 1, settle) },
@@ -67,7 +67,7 @@ func TestRollWhileOthersDrain(t *testing.T) {
 	clients.end(t)
 }
 
-// askDrains sends what the kubelet sends, as often at once, by clients that stay so long.
+// askDrains sends the kubelet's request from a number of clients at once, which stay connected for a time.
 func (p *proxy) askDrains(t testing.TB, gets int, stays time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), stays)
 	defer cancel()
@@ -94,8 +94,8 @@ func (p *proxy) askDrain(ctx context.Context, t testing.TB) (answer string) {
 	return string(body)
 }
 
-// startHeldCalls has a client with a held call at any time, which keeps drains from ending early. What it gives stops
-// the client, and counts the calls that were told of the end.
+// startHeldCalls keeps one held call waiting at all times, so that drains do not end early. The returned function stops
+// the client, and returns how many calls were told that Envoy is shutting down.
 func (p *proxy) startHeldCalls(t testing.TB) (stop func() (told int)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -117,7 +117,7 @@ func (p *proxy) startHeldCalls(t testing.TB) (stop func() (told int)) {
 	}
 }
 
-// holdsAgain waits until a call is held for longer than one that hears of a drain, and brings a replica for the next.
+// holdsAgain waits until a call is held for longer than during a drain, then starts a replica.
 func (p *proxy) holdsAgain(t testing.TB) {
 	t.Helper()
 	envoy.Await(t, 10*time.Second, "a call that is held again", func() bool {
@@ -134,13 +134,13 @@ func (p *proxy) holdsAgain(t testing.TB) {
 	}
 }
 
-// keepsConnections waits until clients are not asked to reconnect, soon after the last drain has ended.
+// keepsConnections waits until Envoy no longer asks clients to reconnect, soon after the last drain has ended.
 func (p *proxy) keepsConnections(t testing.TB) {
 	t.Helper()
 	envoy.Await(t, 3*time.Second, "100 calls on one connection", func() bool { return p.reconnects(t, 100) == 0 })
 }
 
-// reconnects is how many connections a client opens for its next calls.
+// reconnects returns how many connections a client opens for its next calls.
 func (p *proxy) reconnects(t testing.TB, calls int) float64 {
 	t.Helper()
 	connections := func() float64 {
@@ -167,7 +167,7 @@ func TestReadyWhileDraining(t *testing.T) {
 	<-ended
 }
 
-// Clients are asked to leave an Envoy that has no memory left for their calls, too.
+// An Envoy that is short of memory also asks its clients to leave during a drain.
 func TestDrainWhileOverloaded(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{
 		Values: "envoy: {resources: {requests: {memory: 1M}, limits: {memory: 1M}}, drain: {timeSeconds: 1, seconds: 10}}",
@@ -184,7 +184,7 @@ func TestDrainWhileOverloaded(t *testing.T) {
 	<-ended
 }
 
-// However many wait for a drain, the admin interface, which runs on Envoy's main thread, is asked as often as for one.
+// Many requests for a drain ask the admin interface, which runs on Envoy's main thread, as rarely as one does.
 func TestManyDrainsCostOne(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1, seconds: 30}}"})
 	p.infer(t, codes.OK)
@@ -202,7 +202,7 @@ func TestManyDrainsCostOne(t *testing.T) {
 	asked := func() float64 { return p.cluster(t, "upstream_rq_total", "supersonic_admin") }
 	before, began := asked(), time.Now()
 	envoy.Await(t, settle, "some questions", func() bool { return asked() >= before+100 })
-	// Each of two workers asks, fails the health check and lets it pass, four times a second.
+	// Each of two workers reads the connections, fails the health check and restores it, four times a second.
 	if took := time.Since(began); took < 3*time.Second {
 		t.Errorf("100 questions within %s, want at most 24 a second", took)
 	}
@@ -210,7 +210,7 @@ func TestManyDrainsCostOne(t *testing.T) {
 	others.Wait()
 }
 
-// Nothing but the kubelet's request, in whatever form, starts a drain or does anything else.
+// Only the kubelet's request starts a drain; no other request does anything.
 func TestDrainHook(t *testing.T) {
 	p := start(t, envoy.ProxyOptions{Values: "envoy: {drain: {timeSeconds: 1}}"})
 	p.infer(t, codes.OK)

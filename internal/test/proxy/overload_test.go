@@ -71,7 +71,7 @@ func TestMemoryOfUnreadAnswers(t *testing.T) {
 	}
 }
 
-// Held calls with large requests do not fill the memory either, and each that was accepted gets its answer.
+// Held calls with large requests do not fill the memory of Envoy's container either, and each accepted call gets its answer.
 func TestMemoryOfHeldRequests(t *testing.T) {
 	const held, connections, each, body = 38, 40, 4, 6 << 20
 	p := start(t, envoy.ProxyOptions{
@@ -108,12 +108,12 @@ func TestMemoryOfHeldRequests(t *testing.T) {
 	memory.check(t)
 }
 
-// A memoryWatch keeps the most memory that a process took and that the kernel cannot take back.
+// A memoryWatch records the peak of a process's memory that the kernel cannot reclaim.
 type memoryWatch struct{ most atomic.Int64 }
 
 var anonymous = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`)
 
-// watchMemory reads until the test ends.
+// watchMemory reads the memory until the test ends.
 func watchMemory(t *testing.T, pid int) *memoryWatch {
 	var w memoryWatch
 	go func() {
@@ -138,7 +138,7 @@ func (w *memoryWatch) check(t *testing.T) {
 	}
 }
 
-// settled waits until the memory has grown by less than a mebibyte in two seconds.
+// settled waits until the memory grows by less than 1 MiB in 2 s.
 func settled(t *testing.T, w *memoryWatch) {
 	t.Helper()
 	most, since := w.peak(), time.Now()
@@ -150,5 +150,5 @@ func settled(t *testing.T, w *memoryWatch) {
 	})
 }
 
-// peak is in bytes.
+// peak returns the peak in bytes.
 func (w *memoryWatch) peak() float64 { return float64(w.most.Load()) }

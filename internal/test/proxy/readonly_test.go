@@ -41,8 +41,8 @@ mount -o remount,bind,ro /
 exec "$@"
 `
 
-// A real Triton runs on a read-only root file system with the volumes and the environment of the chart: it loads models,
-// also such as a client sends, and a model writes temporary files, caches and shared memory, and nothing else.
+// A real Triton runs on a read-only root file system with the chart's volumes and environment: it loads models, including
+// one that a client sends, and a model can write temporary files, caches and shared memory, and nothing else.
 func TestTritonOnAReadOnlyRoot(t *testing.T) {
 	m := manifest.Render(t, "triton: {securityContext: {readOnlyRootFilesystem: true}}")
 	server := manifest.Object[appsv1.Deployment](t, m, "triton/deployment.yaml").Spec.Template.Spec.Containers[0]
@@ -68,7 +68,7 @@ func TestTritonOnAReadOnlyRoot(t *testing.T) {
 	}
 }
 
-// runReadOnly runs a replica with a model, and gives the URL of its HTTP port.
+// runReadOnly runs a replica with a model, and returns the URL of its HTTP port.
 func runReadOnly(t *testing.T, writable, environment []string) (url string) {
 	t.Helper()
 	models, err := filepath.Abs("testdata/models")
@@ -116,7 +116,7 @@ func runReadOnly(t *testing.T, writable, environment []string) (url string) {
 	return url
 }
 
-// loadFromClient sends a model to Triton, which writes it into a temporary folder.
+// loadFromClient sends a model to Triton, which writes it to a temporary folder.
 func loadFromClient(t *testing.T, url, name, file string) {
 	t.Helper()
 	source, err := os.ReadFile(file)

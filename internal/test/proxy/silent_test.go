@@ -14,8 +14,8 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// Connections whose clients say nothing, or never finish what they begin with, make room for others soon. Clients that
-// have begun properly may be silent.
+// Connections whose clients send nothing, or never complete the start of HTTP or TLS, are closed soon, which makes room for
+// others. Clients that have started properly may be silent.
 func TestSilentConnections(t *testing.T) {
 	const number = 50
 	for _, c := range []struct{ name, listener, values, says string }{
@@ -46,7 +46,7 @@ func TestSilentConnections(t *testing.T) {
 	}
 }
 
-// So do those that say a little now and then.
+// Connections whose clients send a byte now and then are closed as well.
 func TestDrippingConnections(t *testing.T) {
 	p := startLimited(t, 50, "")
 	dripping := connect(t, p.Addr(t, "listener_grpc"), 50)
@@ -71,7 +71,7 @@ func TestDrippingConnections(t *testing.T) {
 
 const withTLS = "tls: {enabled: true, secretName: certificate}"
 
-// startLimited runs an Envoy that takes a number of connections.
+// startLimited runs an Envoy that accepts at most a number of connections.
 func startLimited(t *testing.T, connections int, values string) *proxy {
 	t.Helper()
 	p := &proxy{envoy.NewProxy(t, "envoy: {maxConnections: "+strconv.Itoa(connections)+", "+values+"}")}
@@ -81,7 +81,7 @@ func startLimited(t *testing.T, connections int, values string) *proxy {
 	return p
 }
 
-// say sends the same to each; Envoy may have closed it.
+// say sends the same text on each connection; Envoy may have closed some.
 func say(t testing.TB, conns []net.Conn, text string) {
 	t.Helper()
 	for _, conn := range conns {

@@ -12,7 +12,7 @@ import (
 	"github.com/fastmachinelearning/supersonic/internal/test/envoy"
 )
 
-// request sends one HTTP/1.1 request as it is written, with lines of headers. It gives the status, 0 for a closed
+// request sends an HTTP/1.1 request exactly as written, with the given header lines. It returns the status, 0 for a closed
 // connection, and the body.
 func request(t testing.TB, addr, method, target string, header ...string) (int, string) {
 	t.Helper()

@@ -112,7 +112,10 @@ the component and what it cannot do otherwise.
 {{- toJson $needs -}}
 {{- end -}}
 
-{{- /* "true" if an address is that of a Service of this release. Takes a list: the root context, the address or URL, the Services' names. */ -}}
+{{- /*
+"true" if an address is that of a Service of this release. Takes a list: the root
+context, the address or URL, the Services' names.
+*/ -}}
 {{- define "supersonic.network.ofRelease" -}}
 {{- $root := first . -}}
 {{- $host := regexReplaceAll "^[a-z]+://" (index . 1) "" | regexFind "^[^:/]+" | trimSuffix "." -}}

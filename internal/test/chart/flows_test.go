@@ -202,7 +202,8 @@ tempo: {enabled: true, tempo: {metricsGenerator: {remoteWriteUrl: "https://metri
 				"triton: {args: [--model-repository=/models, \"--trace-config=opentelemetry,url=http://" + manifest.Options.Release +
 				"-tempo:4318/v1/traces\"]}\n" + namedPeers + namedEgress,
 			"client envoy:8001\nscraper envoy:9901\nscraper triton:8002\nscraper tempo:3100\nenvoy triton:8001\n" +
-				"test envoy:8001\ntest triton:8001\nenvoy tempo:4317\nenvoy tempo:4318\ntriton tempo:4317\ntriton tempo:4318\n" + dnsFlows("envoy", "tempo", "test", "triton"),
+				"test envoy:8001\ntest triton:8001\nenvoy tempo:4317\n" +
+				"envoy tempo:4318\ntriton tempo:4317\ntriton tempo:4318\n" + dnsFlows("envoy", "tempo", "test", "triton"),
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -73,6 +73,7 @@ var elsewhere = map[string]string{
 	"docs/command.md console": "internal/cli",
 	"docs/command.md yaml":    "internal/cli",
 	"docs/concepts.md promql": "promql",
+	"docs/migrating.md yaml":  "TestScrapeJobs",
 	"docs/observing.md yaml":  "TestScrapeJobs",
 }
 

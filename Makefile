@@ -18,6 +18,8 @@ tool     = go tool -modfile=scripts/tools.mod
 lab      = cd scripts/lab && go build -o ../../bin/lab . && ../../bin/lab
 # The packages whose tests wait for real parts, and would fail on a busy machine; the one that takes longest first.
 parts    = $(addprefix ./internal/test/,proxy prometheus gate models envoy)
+# Of the others, those whose tests take longest, which go first, so that no core waits for them at the end.
+longest  = ./internal/sim ./internal/test/chart ./internal/cli
 goldens  = $(sort $(dir $(shell grep -rl --include='*_test.go' supersonic/internal/test/golden internal)))
 
 signed   = $(if $(KEYRING),-keyring $(KEYRING)) $(if $(KEY),-key "$(KEY)") $(if $(PASSPHRASE),-passphrase-file $(PASSPHRASE))
@@ -59,7 +61,7 @@ test: test-unit test-parts test-race test-lab ## run every test with what `make 
 gotestsum = gotestsum --post-run-command '$(CURDIR)/scripts/count.sh $(1)' -- -vet=off -timeout 20m
 
 test-unit:
-	$(step) $(tool) $(call gotestsum,--no-skips) $$(go list ./... | grep -vxF "$$(go list $(parts))")
+	$(step) $(tool) $(call gotestsum,--no-skips) $$(go list $(longest) ./... | grep -vxF "$$(go list $(parts))")
 
 test-parts:
 	$(step) $(tool) $(call gotestsum,--no-skips) $(parts)
